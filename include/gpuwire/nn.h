@@ -1,0 +1,77 @@
+/* gpuwire/nn.h: an ONNX network, fused and planned, fed from a tensor in place, one batch late.
+ *
+ * Input: FLOAT16, (n, chan, height, width), n dynamic. Output: FLOAT, (n, features). Arithmetic: FLOAT.
+ * Source: seed tutorial, step 5 (TrtRunner); `infer` returns the results of the batch before. */
+#ifndef GPUWIRE_NN_H
+#define GPUWIRE_NN_H
+
+#include <gpuwire/common.h>
+#include <gpuwire/mem.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gw_nn;
+
+enum gw_nn_precision {
+	GW_NN_FP32,
+	GW_NN_BF16,
+	GW_NN_INT8,
+};
+
+struct gw_nn_opts {
+	size_t sz;              /* sizeof(struct gw_nn_opts) */
+	uint32_t max_batch;     /* largest n of infer; 0 = 32 */
+	uint32_t n_threads;     /* CPU threads; 0 = as many as this process may use */
+	const char *plan_cache; /* folder of cached plans; NULL = none */
+	enum gw_nn_precision precision;
+	const void *calibration; /* GW_NN_INT8: calib_n inputs, FLOAT16 (calib_n, chan, height, width), host */
+	uint32_t calib_n;
+};
+
+struct gw_nn_info {
+	uint32_t chan, height, width; /* of one input sample */
+	uint32_t n_features;          /* of one output sample */
+	const char *input_name;       /* live as long as the network */
+	const char *output_name;
+	const char *input_type;  /* "kHALF" */
+	const char *output_type; /* "FLOAT32" */
+	const char *backend;     /* "oneDNN 2.6.3", ... */
+	uint64_t model_bytes;
+	double open_seconds; /* load + fuse + plan */
+	int from_cache;      /* 1: the plan came from plan_cache */
+};
+
+/* Load, check, fuse and plan. The file is hostile input: every size is checked, external data refused.
+ *   onnx_path  file; opts may be NULL (all defaults)
+ * Returns 0; -ENOENT, -EACCES file; -EPROTO not ONNX or inconsistent; -ENOTSUP an operator or attribute,
+ * named with its node; -EMSGSIZE; -ENOMEM. *out only on success. Any thread. Caller owns: gw_nn_close().
+ * Blocks: yes, up to seconds. */
+GW_API GW_MUST_CHECK int gw_nn_open(const char *onnx_path, const struct gw_nn_opts *opts, struct gw_nn **out,
+				    struct gw_diag *diag);
+/* NULL is fine. Waits for the batch in flight. */
+GW_API void gw_nn_close(struct gw_nn *nn);
+/* Fill *info; strings live as long as nn. Any thread. Blocks: no. */
+GW_API void gw_nn_info(const struct gw_nn *nn, struct gw_nn_info *info);
+
+/* Queue one batch; give back the results of the one before.
+ *   input      FLOAT16 (n, chan, height, width), read in place; must stay valid until the next infer or
+ *              drain has returned successfully
+ *   n          1..max_batch samples
+ *   ready      the input may be read after this event; NULL = now
+ *   prev       out: FLOAT (*prev_n, n_features) of the batch before, NULL if none; lives until the
+ *              second-next infer or drain
+ *   prev_n     out: its samples, 0 if none
+ * Returns 0; -EINVAL (n, misaligned input); the ready event's own error; -EIO. After a failure the caller
+ * still owns `input` and nothing of this batch is pending. One caller per network. Blocks: until the batch
+ * before is done (and `ready` fired, on the CPU). */
+GW_API GW_MUST_CHECK int gw_nn_infer(struct gw_nn *nn, const void *input, uint32_t n, struct gw_event *ready,
+				     const float **prev, uint32_t *prev_n);
+/* The tail: results of the last batch, or NULL and 0. Returns 0, -EIO. Blocks: until done. */
+GW_API GW_MUST_CHECK int gw_nn_drain(struct gw_nn *nn, const float **last, uint32_t *last_n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,55 @@
+/* gpu/gpu.h: memory kinds, streams, events, copies and launches behind one small table.
+ * Backends: emu/ (the CPU, always there), cuda/ (the driver API opened at run time).
+ * Must not know packets, tensors or networks. Next: emu/emu.c. */
+#ifndef GW_GPU_GPU_H
+#define GW_GPU_GPU_H
+
+#include <gpuwire/mem.h>
+#include <stdbool.h>
+
+/* A CPU twin run in stream order by emu: returns 0 or a negative errno that the stream then carries. */
+typedef int (*gw__host_fn)(void *arg);
+
+struct gw__copy {
+	void *dst;
+	const void *src;
+	size_t n_bytes;
+};
+
+/* Control and data ops of one backend; all filled in, typed refusals where absent. */
+struct gw__gpu_ops {
+	const char *name;
+	int (*mem_alloc)(enum gw_mem_kind kind, size_t n_bytes, int affinity, void **out, struct gw_diag *diag);
+	void (*mem_free)(void *ptr);
+	/* The address through which the CPU (and the soft NIC) may touch ptr, or NULL: device memory of a
+	 * real GPU. For emu's device kind this is the private alias of the same bytes. */
+	void *(*host_alias)(const void *ptr, size_t n_bytes);
+	int (*stream_create)(struct gw_stream **out, struct gw_diag *diag);
+	void (*stream_destroy)(struct gw_stream *stream);
+	int (*stream_sync)(struct gw_stream *stream);
+	int (*event_create)(struct gw_event **out);
+	void (*event_destroy)(struct gw_event *event);
+	int (*event_record)(struct gw_event *event, struct gw_stream *stream);
+	int (*event_query)(const struct gw_event *event); /* 1, 0, -errno */
+	int (*event_sync)(const struct gw_event *event);
+	int (*stream_wait)(struct gw_stream *stream, struct gw_event *event);
+	int (*copy_batch)(struct gw_stream *stream, const struct gw__copy *copies, uint32_t n);
+	/* Run fn(arg) on the CPU in stream order. arg must live until it ran. emu only: cuda says -ENOTSUP. */
+	int (*host_call)(struct gw_stream *stream, gw__host_fn fn, void *arg);
+	/* Make host memory GPU-visible in place; -ENOTSUP where it cannot be. */
+	int (*host_register)(void *ptr, size_t n_bytes);
+	void (*host_unregister)(void *ptr);
+};
+
+/* The backend chosen at first use (GPUWIRE_GPU=emu|cuda forces). Never NULL: emu is always there. */
+const struct gw__gpu_ops *gw__gpu(void);
+
+/* emu, for tests: streams made afterwards queue their work until stepped (false: work runs when queued). */
+void gw__emu_set_manual(bool manual);
+/* emu: run up to budget queued items of a manual stream; returns how many ran. */
+int gw__emu_stream_step(struct gw_stream *stream, int budget);
+/* emu, strict tests: the device view becomes PROT_NONE while nothing of ours runs on it. Whoever may touch
+ * it (kernels, host_call functions) runs with access. Not while sanitizers map the arena once. */
+int gw__emu_set_strict(bool strict);
+
+#endif
