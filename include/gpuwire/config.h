@@ -1,0 +1,55 @@
+/* gpuwire/config.h: one YAML file, read with line numbers kept, checked before anything starts.
+ *
+ * The vendor's keys, both root forms (`daqiri: cfg:` or the document itself), block and flow style. Scalars
+ * stay text until a typed getter reads them. Every refusal names file:line, key, value, bound and the
+ * corrected value. Source: DAQIRI configuration reference. */
+#ifndef GPUWIRE_CONFIG_H
+#define GPUWIRE_CONFIG_H
+
+#include <gpuwire/common.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gw_config;
+
+struct gw_config_opts {
+	size_t sz;                     /* sizeof(struct gw_config_opts) */
+	const char *engine;            /* replaces `engine:`; NULL = as written */
+	const char *const *address;    /* "PORT=cable:0" (PORT = interface name), NULL-terminated, or NULL */
+	const char *const *set;        /* "path.to.key=value", NULL-terminated, or NULL */
+	bool strict;                   /* unknown keys are errors, not warnings */
+	bool tx_only, rx_only;         /* leave the other direction's queues out (--mode tx|rx) */
+};
+
+/* Read and check a file (or, if `text` holds a newline, the text itself).
+ *   path_or_text  file name, or YAML text
+ *   opts          NULL = defaults
+ * Returns 0; -ENOENT, -EACCES; -EPROTO not YAML; -EINVAL a value or rule; -ENOTSUP something absent here,
+ * named with what to use instead; -ENOMEM. *out only on success. Any thread. Caller owns:
+ * gw_config_free(). Blocks: reads the file. Warnings go to the log. */
+GW_API GW_MUST_CHECK int gw_config_load(const char *path_or_text, const struct gw_config_opts *opts,
+					struct gw_config **out, struct gw_diag *diag);
+GW_API void gw_config_free(struct gw_config *cfg); /* NULL is fine */
+
+/* Typed getters by path, for program blocks ("inference.cpu_core", "bench_rx.0.queue_id" or, for a map,
+ * "bench_rx.queue_id"). Defaults come from the one key table; *out is written only on success.
+ * Return 1 if written in the file, 0 if the default was used, -ENOENT if absent without a default,
+ * -EINVAL/-ERANGE with *diag if the text does not fit. Strings live as long as cfg. Any thread. */
+GW_API GW_MUST_CHECK int gw_config_u64(const struct gw_config *cfg, const char *path, uint64_t *out,
+				       struct gw_diag *diag);
+GW_API GW_MUST_CHECK int gw_config_i64(const struct gw_config *cfg, const char *path, int64_t *out,
+				       struct gw_diag *diag);
+GW_API GW_MUST_CHECK int gw_config_bool(const struct gw_config *cfg, const char *path, bool *out,
+					struct gw_diag *diag);
+GW_API GW_MUST_CHECK int gw_config_str(const struct gw_config *cfg, const char *path, const char **out,
+				       struct gw_diag *diag);
+/* Where a key stands: "file:line" into buf, or the file alone if the key is absent. */
+GW_API void gw_config_where(const struct gw_config *cfg, const char *path, char *buf, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,39 @@
+/* gpuwire/gpuwire.h: open a configuration, start it, close it. Includes every other part.
+ *
+ *   gw_config_load -> gw_open -> gw_reorder_set_stream -> gw_start -> gw_rx_burst ... -> gw_close */
+#ifndef GPUWIRE_GPUWIRE_H
+#define GPUWIRE_GPUWIRE_H
+
+#include <gpuwire/burst.h>
+#include <gpuwire/common.h>
+#include <gpuwire/config.h>
+#include <gpuwire/flow.h>
+#include <gpuwire/mem.h>
+#include <gpuwire/nn.h>
+#include <gpuwire/port.h>
+#include <gpuwire/reorder.h>
+#include <gpuwire/stats.h>
+#include <gpuwire/version.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gw;
+
+/* Allocate regions, ports and queues as the configuration says. Nothing runs yet.
+ *   cfg  borrowed; must outlive gw_close()
+ * Returns 0, -ENOMEM, -ENODEV, -ENOTSUP, -EINVAL, each with a sentence. *out only on success; nothing is
+ * left half-made. Thread: any one. Caller owns: gw_close(). Blocks: allocates. */
+GW_API GW_MUST_CHECK int gw_open(const struct gw_config *cfg, struct gw **out, struct gw_diag *diag);
+/* Start pollers and links. 0, -EBUSY (started already), -EAGAIN (no thread), -ENODEV. */
+GW_API GW_MUST_CHECK int gw_start(struct gw *gw, struct gw_diag *diag);
+/* First half of an orderly end: stop pollers after a last flush; bursts can still be taken and released. */
+GW_API void gw_stop(struct gw *gw);
+/* Stop and free everything. NULL is fine. Bursts still held by the application are invalid afterwards. */
+GW_API void gw_close(struct gw *gw);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,70 @@
+/* gpuwire/port.h: receive and transmit on the queues of a port. */
+#ifndef GPUWIRE_PORT_H
+#define GPUWIRE_PORT_H
+
+#include <gpuwire/burst.h>
+#include <gpuwire/common.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gw;
+
+/* Port number of an interface by its name. >= 0, or -ENOENT. Any thread. */
+GW_API GW_MUST_CHECK int gw_port_id(struct gw *gw, const char *interface_name);
+/* Number of queues of a port, or -EINVAL. */
+GW_API int gw_port_n_rxq(struct gw *gw, uint16_t port);
+GW_API int gw_port_n_txq(struct gw *gw, uint16_t port);
+GW_API GW_MUST_CHECK int gw_port_mac(struct gw *gw, uint16_t port, uint8_t mac[6]);
+
+/* 802.3x-like pause: with `on`, a port without a free slot holds its peer back instead of dropping.
+ * Only links that can hold (cable, shm, pcap); else -ENOTSUP. Call before traffic. Any thread. */
+GW_API GW_MUST_CHECK int gw_port_set_pause(struct gw *gw, uint16_t port, bool on);
+/* Shut or open the port's gate: with `drop`, arriving frames are counted in rx_steer_drop. Any thread. */
+GW_API GW_MUST_CHECK int gw_port_drop_all(struct gw *gw, uint16_t port, bool drop);
+
+/* ---- receive -------------------------------------------------------------------------------- */
+
+/* Take the next burst of a queue: borrowed until gw_burst_release().
+ *   burst  caller's storage, written only when 1 is returned
+ * Returns 1 a burst; 0 nothing now; -ENOBUFS nothing now and the pool is empty: release something;
+ * -EINVAL; -ENODEV, -EIO the port is gone; -ESHUTDOWN after gw_close() began. Thread: one caller per
+ * queue. Blocks: no. */
+GW_API GW_MUST_CHECK int gw_rx_burst(struct gw *gw, uint16_t port, uint16_t queue, struct gw_burst *burst);
+/* Wait until gw_rx_burst() may have something, or timeout_ns passed. 1 yes, 0 timeout, or as above. */
+GW_API GW_MUST_CHECK int gw_rx_wait(struct gw *gw, uint16_t port, uint16_t queue, uint64_t timeout_ns);
+
+/* ---- transmit ------------------------------------------------------------------------------- */
+
+/* n reserved packets: arrays of the library, valid until the matching submit. */
+struct gw_tx {
+	uint32_t n_pkts;
+	uint32_t n_segs;
+	uint16_t port, queue;
+	void *const *seg_ptr[GW_MAX_SEGS]; /* fill these (in the region's kind of memory) */
+	uint32_t seg_size[GW_MAX_SEGS];    /* bytes each segment can hold */
+	uint32_t *seg_len[GW_MAX_SEGS];    /* set: bytes to send of each segment */
+	uint64_t *tx_time_ns;              /* set: when to send, 0 = now; NULL unless accurate_send */
+	void *priv;
+};
+
+/* Reserve up to n packets' slots. Returns how many (0 = none free now), -EINVAL, -ENODEV. One reservation
+ * at a time per queue. Thread: one caller per queue. Blocks: no. */
+GW_API GW_MUST_CHECK int gw_tx_reserve(struct gw *gw, uint16_t port, uint16_t queue, uint32_t n,
+				       struct gw_tx *tx);
+/* Hand the first n of the reserved packets to the NIC, in order. Returns how many were taken; a short count
+ * means the rest is still yours: submit again or gw_tx_cancel(). -EINVAL a length beyond its segment. */
+GW_API GW_MUST_CHECK int gw_tx_submit(struct gw *gw, struct gw_tx *tx, uint32_t n);
+/* Give the rest of a reservation back unsent. */
+GW_API void gw_tx_cancel(struct gw *gw, struct gw_tx *tx);
+/* Wait until gw_tx_reserve() may succeed, or timeout. 1 yes, 0 timeout, negative errno. */
+GW_API GW_MUST_CHECK int gw_tx_wait(struct gw *gw, uint16_t port, uint16_t queue, uint64_t timeout_ns);
+/* Wait until everything submitted has left. 0, -ETIMEDOUT, -ENODEV. */
+GW_API GW_MUST_CHECK int gw_tx_drain(struct gw *gw, uint16_t port, uint16_t queue, uint64_t timeout_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

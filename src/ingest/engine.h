@@ -1,0 +1,115 @@
+/* ingest/engine.h: the contract between ingest and what brings packets.
+ * One folder an engine (engines/null, engines/nic, ...). An engine knows slots and frames; it must not know
+ * bursts, windows or tensors. Fast ops are copied by value into the queue at open: one load, one call. */
+#ifndef GW_INGEST_ENGINE_H
+#define GW_INGEST_ENGINE_H
+
+#include <gpuwire/config.h>
+#include <gpuwire/flow.h>
+#include <gpuwire/mem.h>
+#include <gpuwire/stats.h>
+
+#include "base/clock.h"
+#include "base/wait.h"
+
+/* A queue's paired slots: segment s of slot i is base[s] + i * stride[s]. */
+struct gw__slots {
+	uint32_t n_segs;
+	uint32_t n_slots;
+	struct {
+		uint8_t *base;      /* in the region's own kind of memory */
+		uint8_t *host;      /* the CPU's alias of the same bytes, NULL if it has none */
+		uint32_t stride;    /* buf_size rounded up to 128 */
+		uint32_t size;      /* buf_size: bytes that may be used */
+		enum gw_mem_kind kind;
+	} seg[GW_MAX_SEGS];
+};
+
+struct gw__queue_params {
+	uint16_t port, id;
+	struct gw__slots slots;
+	uint32_t ring_depth; /* entries of the work queue, <= slots; 0 = the engine's choice */
+	bool timestamps;     /* receive: stamp each packet */
+	bool scheduled;      /* transmit: honour tx_time_ns */
+	uint64_t pacing_bps; /* transmit: 0 = off */
+};
+
+/* Arrays that rx() fills side by side; ts_ns may be NULL. */
+struct gw__rx_out {
+	uint32_t *slot, *len, *flow, *pkt_flags;
+	uint64_t *ts_ns;
+};
+
+struct gw__tx_in {
+	const uint32_t *slot;
+	const uint32_t *const *seg_len; /* [s][i] */
+	const uint64_t *tx_time_ns;     /* NULL = now */
+};
+
+/* Receive queue; all calls from the queue's one owner thread, except event/arm's signal side. */
+struct gw__rxq {
+	void *q;
+	/* Up to n packets. 0 = link and ring are drained (a deadline may be judged now). -EAGAIN = nothing, but
+	 * somebody else is moving packets (do not judge deadlines). -EIO/-ENODEV = gone. Runs NIC progress
+	 * inline. */
+	int (*rx)(void *q, const struct gw__rx_out *out, uint32_t n);
+	/* Give slots back, any order, O(n). They may be filled again at once. */
+	void (*release)(void *q, const uint32_t *slots, uint32_t n);
+	/* About to block on *event: true if there is work already. */
+	bool (*arm)(void *q);
+	struct gw__event *event; /* the caller's, given at open; the engine signals it when packets come */
+};
+
+/* Transmit queue; one owner thread. */
+struct gw__txq {
+	void *q;
+	/* Up to n free slots. Reclaims completions first. */
+	int (*reserve)(void *q, uint32_t *slots, uint32_t n);
+	/* Post n slots in order; returns how many the ring took. Runs NIC progress inline. */
+	int (*submit)(void *q, const struct gw__tx_in *in, uint32_t first, uint32_t n);
+	void (*cancel)(void *q, const uint32_t *slots, uint32_t n);
+	/* Progress and reclaim; returns requests not completed yet, or -ENODEV. */
+	int (*pending)(void *q);
+	bool (*arm)(void *q); /* true: a slot came free already */
+	struct gw__event *event;
+};
+
+struct gw__engine;
+
+/* Control: absent ops get typed refusals at registration, never NULL tests. */
+struct gw__engine_ops {
+	const char *name;
+	/* Can this engine do what cfg asks of it? Refuses at parse time, with file:line. */
+	int (*check)(const struct gw_config *cfg, struct gw_diag *diag);
+	int (*open)(const struct gw_config *cfg, struct gw__clock *clock, struct gw__engine **out,
+		    struct gw_diag *diag);
+	void (*close)(struct gw__engine *e);
+	int (*rxq_open)(struct gw__engine *e, const struct gw__queue_params *p, struct gw__event *event,
+			struct gw__rxq *out, struct gw_diag *diag);
+	int (*txq_open)(struct gw__engine *e, const struct gw__queue_params *p, struct gw__event *event,
+			struct gw__txq *out, struct gw_diag *diag);
+	int (*start)(struct gw__engine *e, struct gw_diag *diag);
+	void (*stop)(struct gw__engine *e); /* no frame is delivered afterwards; queued ones can be taken */
+	int (*flow_add)(struct gw__engine *e, uint16_t port, const struct gw_flow_rule *rule,
+			struct gw_diag *diag);
+	int (*flow_del)(struct gw__engine *e, uint16_t port, uint32_t flow_id);
+	int (*port_stats)(struct gw__engine *e, uint16_t port, struct gw_port_stats *out);
+	/* GW_PORT_PAUSE, GW_PORT_DROP_ALL, MAC: small port settings */
+	int (*port_set)(struct gw__engine *e, uint16_t port, int what, uint64_t value);
+};
+
+enum { GW__PORT_PAUSE, GW__PORT_DROP_ALL };
+
+struct gw__engine {
+	const struct gw__engine_ops *ops;
+};
+
+/* Engines compiled in, and those that are not with the reason; ends with name NULL. */
+struct gw__engine_row {
+	const char *name;
+	const struct gw__engine_ops *ops; /* NULL: not compiled in */
+	const char *reason;
+};
+extern const struct gw__engine_row gw__engines[];
+
+#endif
