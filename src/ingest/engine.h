@@ -34,10 +34,13 @@ struct gw__queue_params {
 	uint64_t pacing_bps; /* transmit: 0 = off */
 };
 
-/* Arrays that rx() fills side by side; ts_ns may be NULL. */
+/* Arrays that rx() fills side by side; ts_ns and lost may be NULL (not wanted). */
 struct gw__rx_out {
 	uint32_t *slot, *len, *flow, *pkt_flags;
 	uint64_t *ts_ns;
+	/* lost[i]: frames steered to this queue that found no slot between packet i - 1 and packet i, in stream
+	 * order, so that a wide gap of the port's own making never aliases. 0 where the engine cannot say. */
+	uint32_t *lost;
 };
 
 struct gw__tx_in {
@@ -51,7 +54,7 @@ struct gw__rxq {
 	void *q;
 	/* Up to n packets. 0 = link and ring are drained (a deadline may be judged now). -EAGAIN = nothing, but
 	 * somebody else is moving packets (do not judge deadlines). -EIO/-ENODEV = gone. Runs NIC progress
-	 * inline. */
+	 * inline; n = 0 only does that (a starved owner keeps the port counting what it drops). */
 	int (*rx)(void *q, const struct gw__rx_out *out, uint32_t n);
 	/* Give slots back, any order, O(n). They may be filled again at once. */
 	void (*release)(void *q, const uint32_t *slots, uint32_t n);
@@ -65,7 +68,8 @@ struct gw__txq {
 	void *q;
 	/* Up to n free slots. Reclaims completions first. */
 	int (*reserve)(void *q, uint32_t *slots, uint32_t n);
-	/* Post n slots in order; returns how many the ring took. Runs NIC progress inline. */
+	/* Post slots [first, first + n) of the arrays in order; returns how many the ring took. Lengths are
+	 * checked against the segments by the caller. Runs NIC progress inline. */
 	int (*submit)(void *q, const struct gw__tx_in *in, uint32_t first, uint32_t n);
 	void (*cancel)(void *q, const uint32_t *slots, uint32_t n);
 	/* Progress and reclaim; returns requests not completed yet, or -ENODEV. */
@@ -76,7 +80,9 @@ struct gw__txq {
 
 struct gw__engine;
 
-/* Control: absent ops get typed refusals at registration, never NULL tests. */
+/* Control: absent ops get typed refusals at registration, never NULL tests. Order of calls: open, every
+ * rxq_open and txq_open, flow_add for each configured rule in order (and, without flow_isolation, a last
+ * catch-all rule with id 0 to the port's first queue), start, stop, close. close frees the queues too. */
 struct gw__engine_ops {
 	const char *name;
 	/* Can this engine do what cfg asks of it? Refuses at parse time, with file:line. */
@@ -94,8 +100,9 @@ struct gw__engine_ops {
 			struct gw_diag *diag);
 	int (*flow_del)(struct gw__engine *e, uint16_t port, uint32_t flow_id);
 	int (*port_stats)(struct gw__engine *e, uint16_t port, struct gw_port_stats *out);
-	/* GW_PORT_PAUSE, GW_PORT_DROP_ALL, MAC: small port settings */
+	/* GW__PORT_PAUSE, GW__PORT_DROP_ALL: small port settings */
 	int (*port_set)(struct gw__engine *e, uint16_t port, int what, uint64_t value);
+	int (*port_mac)(struct gw__engine *e, uint16_t port, uint8_t mac[6]);
 };
 
 enum { GW__PORT_PAUSE, GW__PORT_DROP_ALL };
