@@ -2,6 +2,7 @@
 #   gw_layer(name SOURCES ... DEPS ... PKG ...)     one room = one OBJECT library
 #   gw_shared_library(name LAYERS ... MAP f HEADERS dir)
 #   gw_test(name SOURCES ... LAYERS ... LABELS ... [LIBS ...] [ARGS ...])
+#   gw_fuzz(name LAYERS ...)                       a fuzz entry and the replay of its corpus
 #   gw_option(X "why")                              WITH_X=AUTO|ON|OFF
 # A room is included as "room/file.h": only the rooms it links are on its include path, because each
 # room is staged under its own folder. An include against the arrow therefore fails to compile.
@@ -157,6 +158,27 @@ function(gw_test name)
   add_test(NAME ${name} COMMAND t_${name} ${A_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS "${A_LABELS}" SKIP_RETURN_CODE 77
                        TIMEOUT ${A_TIMEOUT} ENVIRONMENT "${A_ENV}")
+endfunction()
+
+# A border where bytes come from outside: name.c holds LLVMFuzzerTestOneInput, corpus/name its corpus, which
+# is replayed as a test everywhere; under the fuzz preset libFuzzer runs it as well (10 s as a test).
+function(gw_fuzz name)
+  cmake_parse_arguments(A "" "" "LAYERS;LIBS" ${ARGN})
+  set(corpus ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
+  if(GPUWIRE_SANITIZE STREQUAL "fuzzer")
+    add_executable(fuzz_${name} ${name}.c)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    gw_link_layers(fuzz_${name} ${A_LAYERS})
+    target_link_libraries(fuzz_${name} PRIVATE ${A_LIBS})
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/corpus/${name})
+    add_test(NAME fuzz_${name}_smoke COMMAND fuzz_${name} -max_total_time=10 -timeout=10
+             -rss_limit_mb=2048 ${PROJECT_BINARY_DIR}/corpus/${name} ${corpus})
+    set_tests_properties(fuzz_${name}_smoke PROPERTIES LABELS fuzz TIMEOUT 120)
+  else()
+    gw_test(fuzz_${name}_replay SOURCES ${name}.c ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.c
+            LAYERS ${A_LAYERS} LIBS ${A_LIBS} LABELS fuzz ARGS ${corpus})
+  endif()
 endfunction()
 
 # WITH_X=AUTO|ON|OFF; call gw_decided(X yes|no "reason") once known; printed at the end.

@@ -1,0 +1,33 @@
+# The front door. On a fresh Debian 12: `make demo` runs the main job, `make check` runs the tests; both
+# install what is missing first (said aloud). Everything else is CMake: see CMakePresets.json.
+
+JOBS ?= $(shell nproc)
+BUILD = build/release
+
+.PHONY: all demo check bench deps-demo deps-check build clean
+
+all: build
+
+deps-demo:
+	@tools/install-deps demo
+
+deps-check:
+	@tools/install-deps demo check
+
+build: deps-demo
+	@cmake --preset release -DBUILD_TESTING=OFF >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) -- --no-print-directory
+
+demo: build
+	@tools/demo $(BUILD)
+
+check: deps-check
+	@cmake --preset release -DBUILD_TESTING=ON >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) -- --no-print-directory
+	@ctest --preset release -j $(JOBS)
+
+bench: build
+	@tools/bench $(BUILD)
+
+clean:
+	rm -rf build out
