@@ -1,0 +1,38 @@
+/* nn/backend.h: who runs a plan. One row a backend: onednn/ on the CPU.
+ * Must not know files or graphs. Next: nn.c uses it, onednn/run.c fills it. */
+#ifndef GW_NN_BACKEND_H
+#define GW_NN_BACKEND_H
+
+#include "nn/plan.h"
+
+#include <gpuwire/nn.h>
+
+/* Results in flight or in the caller's hands: the one being made, the one just returned, and the one before
+ * that, which the caller may still read. */
+#define GW__NN_SLOTS 3u
+
+struct gw__exec;
+
+struct gw__exec_cfg {
+	uint32_t max_batch, n_threads;
+	enum gw_nn_precision precision;
+	const float *peaks; /* GW_NN_INT8: [n_values] largest magnitude of each value, from calibration */
+};
+
+struct gw__nn_backend {
+	/* Takes over *plan (moved out of), also on failure. */
+	int (*create)(struct gw__plan *plan, const struct gw__exec_cfg *cfg, struct gw__exec **out,
+		      struct gw_diag *diag);
+	void (*destroy)(struct gw__exec *x);
+	/* Start n samples once `ready` fired; the features will lie in slot. Nothing is pending after failure. */
+	int (*submit)(struct gw__exec *x, const void *input, uint32_t n, struct gw_event *ready, uint32_t slot);
+	/* Wait for that slot and say where its (n, n_features) lie. */
+	int (*wait)(struct gw__exec *x, uint32_t slot, const float **features);
+	const char *(*name)(const struct gw__exec *x);
+	/* Largest magnitude of each value of the plan over n samples, added to peaks[n_values]; FLOAT plans only. */
+	int (*measure)(struct gw__exec *x, const void *input, uint32_t n, float *peaks);
+};
+
+extern const struct gw__nn_backend gw__nn_onednn;
+
+#endif
