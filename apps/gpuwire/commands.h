@@ -5,6 +5,7 @@
 
 /* X(name, one line of help) in the order of use */
 #define GW_COMMANDS(X)                                                                             \
+	X(prepare, "turn images into a capture of packets, with labels beside it")                 \
 	X(model, "write a ResNet feature extractor as an ONNX file, weights from a seed")
 
 /* argv[0] is "gpuwire NAME". Returns the exit status: 0 done, 1 refused or failed, 64 wrong usage (argp). */
