@@ -50,6 +50,7 @@ struct gw_reorder_stats {
 	uint64_t no_free_buffers;    /* times no output buffer was free */
 	uint64_t open_packets;       /* placed in windows still open */
 	uint64_t dropped_windows;    /* missing_action: drop */
+	uint64_t dropped_packets;    /* placed in windows dropped; not in placed_packets */
 };
 
 /* Snapshots. Return 0, -EINVAL (no such port, queue or plan). Any thread. Block: no. */

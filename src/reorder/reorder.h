@@ -1,6 +1,6 @@
 /* reorder/reorder.h: from (slot, sequence number) to one tensor per window.
- * plan.c turns numbers into moves and touches no payload; scatter.c moves and converts; reorder.c ties them
- * to output buffers, a stream and its events. Must not know engines, queues or networks.
+ * plan.c turns numbers into moves and touches no payload (its rules are in plan.h); scatter.c moves and
+ * converts; reorder.c ties them to output buffers, a stream and its events. Must not know engines or queues.
  * Thread rule: everything but gw__reorder_done() belongs to the queue's owner. Next: plan.h. */
 #ifndef GW_REORDER_REORDER_H
 #define GW_REORDER_REORDER_H
@@ -23,6 +23,7 @@ struct gw__reorder_config {
 	uint32_t packets_per_batch;
 	uint8_t seq_bits;          /* width of the number, 1..32 */
 	uint8_t batch_bits;        /* seq_batch_number: width of the batch number, else 0 */
+	/* method seq_batch_number: packets_per_batch = 2^(seq_bits - batch_bits) */
 	enum gw__elem in_type, out_type; /* both NONE = plain copy */
 	bool swap;                 /* network byte order input */
 	uint32_t payload_len;      /* bytes of a full packet's payload */
@@ -37,9 +38,9 @@ struct gw__reorder_config {
 	/* output buffers */
 	uint8_t *out_base;
 	size_t out_stride, out_size;
-	uint32_t n_out;
+	uint32_t n_out; /* >= max_open; consecutive windows use consecutive buffers while the next one is free */
 	const struct gw__gpu_ops *gpu;
-	struct gw_stream *stream;
+	struct gw_stream *stream; /* NULL = one of its own */
 };
 
 struct gw__reorder;
@@ -51,26 +52,34 @@ int gw__reorder_bind(struct gw__reorder *r, struct gw_stream *stream);
 
 /* Arrays side by side; payload_len[i] may be shorter than a full one (short last packet). */
 struct gw__reorder_in {
-	const uint32_t *slot, *seq, *payload_len;
+	const uint32_t *slot, *seq;
+	const uint32_t *batch; /* seq_batch_number: the batch field; NULL = it is the high bits of seq */
+	/* longer than a full one: cut; 0: the number or the payload lies outside the frame, counted bad */
+	const uint32_t *payload_len;
 	const uint64_t *ts_ns; /* arrival stamps; NULL = now_ns for all */
 	uint64_t now_ns;
-	/* packets the port lost since the last push, in stream order, before in[0]: keeps wide gaps unaliased */
+	/* packets the port lost since the last push, in stream order, before in[0]: keeps wide gaps unaliased.
+	 * Counted when packet 0 is taken: leave it as it is in a second try, ignored when first > 0. */
 	uint64_t lost_before;
 };
 
-/* Place packets [first, n). Returns how many were consumed; fewer = no output buffer is free (try again after
- * a release: nothing is lost). Slots of placed packets are held until gw__reorder_freed() reports them;
- * duplicates, late, stale and bad ones are reported there at once. */
+/* Place packets [first, n). Returns how many were consumed; fewer = no output buffer is free, or 4,096 refused
+ * packets wait for gw__reorder_freed() (collect, and try again after a release: nothing is lost). Slots of
+ * placed packets are held until gw__reorder_freed() reports them; duplicates, late, stale and bad ones are
+ * reported there at once. Each call queues one piece of work per open window it touched, so push what a poll
+ * brought at once: the bytes are still in cache, and their slots come back as soon as the piece ran. */
 uint32_t gw__reorder_push(struct gw__reorder *r, const struct gw__reorder_in *in, uint32_t first, uint32_t n);
 
-/* Judge deadlines at now_ns; call only right after link and ring were found drained. Returns windows closed. */
+/* Judge deadlines at now_ns; call only right after link and ring were found drained. Returns windows handed over. */
 uint32_t gw__reorder_tick(struct gw__reorder *r, uint64_t now_ns);
 /* When the earliest open window's deadline falls; UINT64_MAX = none. */
 uint64_t gw__reorder_deadline(const struct gw__reorder *r);
-/* Close every open window that holds a packet. Returns how many. */
+/* Close every open window that holds a packet. Returns how many were handed over. */
 uint32_t gw__reorder_flush(struct gw__reorder *r);
 
-/* Slots whose bytes are no longer needed (their launch's event has fired). Up to n; returns how many. */
+/* Slots whose bytes are no longer needed (their piece of the window ran, or its event fired). Up to n;
+ * returns how many. Call it after each push and while waiting for a buffer: a buffer is used again only
+ * after its slots were collected here. */
 uint32_t gw__reorder_freed(struct gw__reorder *r, uint32_t *slots, uint32_t n);
 
 /* One handed-over window. buf is valid, and info's pointers live, until gw__reorder_done(buf). */
