@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 		o.precision = !strcmp(argv[5], "bf16") ? GW_NN_BF16 :
 			      !strcmp(argv[5], "int8") ? GW_NN_INT8 : GW_NN_FP32;
 	o.calibration = in;
-	o.calib_n = argc > 6 ? (uint32_t)atoi(argv[6]) : 16;
+	o.calib_n = argc > 6 ? (uint32_t)atoi(argv[6]) : 4; /* samples at the front of the file */
 	o.plan_cache = getenv("NN_PLAN_CACHE");
 	err = gw_nn_open(argv[1], &o, &nn, &diag);
 	if (err) {

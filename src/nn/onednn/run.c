@@ -118,6 +118,7 @@ static int prepare(struct gw__exec *x, struct gw_diag *diag)
 		return gw__fail(diag, -ENOMEM, "plan: out of memory");
 	if (x->cfg.peaks)
 		memcpy(x->peaks, x->cfg.peaks, x->plan.n_values * sizeof(float));
+	x->cfg.peaks = NULL; /* the caller's; ours is kept */
 	if (dnnl_engine_create(&x->engine, dnnl_cpu, 0) || dnnl_stream_create(&x->stream, x->engine, dnnl_stream_in_order))
 		return gw__fail(diag, -EIO, "oneDNN: cannot open its CPU engine");
 	snprintf(x->name, sizeof(x->name), "oneDNN %d.%d.%d", dnnl_version()->major, dnnl_version()->minor,
@@ -138,7 +139,6 @@ static int create(struct gw__plan *plan, const struct gw__exec_cfg *cfg, struct 
 	x->plan = *plan;
 	memset(plan, 0, sizeof(*plan));
 	x->cfg = *cfg;
-	x->cfg.peaks = NULL;
 	if (!x->cfg.n_threads)
 		x->cfg.n_threads = allowed_cores();
 	omp_set_num_threads((int)x->cfg.n_threads);
