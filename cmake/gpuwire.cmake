@@ -53,6 +53,49 @@ elseif(GPUWIRE_SANITIZE STREQUAL "fuzzer")
   add_compile_definitions(GW_ASAN=1 GW_FUZZ=1)
 endif()
 
+# CUDA: headers and nvcc at build time only; the driver is opened at run time. Kernels become fatbins that a
+# C file embeds, so nothing links against CUDA.
+set(WITH_CUDA AUTO CACHE STRING "kernels and backend for NVIDIA GPUs (AUTO, ON, OFF)")
+set(GPUWIRE_CUDA_ARCHS "80;89;90;100;110;120" CACHE STRING "sm_XX to embed")
+if(NOT WITH_CUDA STREQUAL "OFF")
+  find_program(GW_NVCC nvcc HINTS /usr/local/cuda/bin)
+  find_path(GW_CUDA_INCLUDE cuda.h HINTS /usr/local/cuda/include)
+endif()
+if(GW_NVCC AND GW_CUDA_INCLUDE)
+  set(gw_cuda_state yes "${GW_NVCC}")
+else()
+  unset(GW_CUDA_INCLUDE CACHE)
+  set(gw_cuda_state no "no nvcc or cuda.h here")
+endif()
+
+# gw_kernels(layer file.cu symbol): symbol is the fatbin's first byte, aligned; the same file.cu compiled by gcc
+# (as C, through file_lane.c of the room) is what the emulator runs.
+function(gw_kernels layer file symbol)
+  if(NOT GW_CUDA_INCLUDE)
+    return()
+  endif()
+  set(src ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.fatbin)
+  set(asm ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.S)
+  set(gencode "")
+  foreach(a IN LISTS GPUWIRE_CUDA_ARCHS)
+    list(APPEND gencode -gencode arch=compute_${a},code=sm_${a})
+  endforeach()
+  list(GET GPUWIRE_CUDA_ARCHS -1 last)
+  list(APPEND gencode -gencode arch=compute_${last},code=compute_${last})
+  set(inc "$<TARGET_PROPERTY:gw_${layer},INCLUDE_DIRECTORIES>")
+  file(WRITE ${asm} ".section .rodata\n.balign 64\n.global ${symbol}\n.hidden ${symbol}\n${symbol}:\n"
+    ".incbin \"${fatbin}\"\n.section .note.GNU-stack,\"\",@progbits\n")
+  enable_language(ASM)
+  add_custom_command(OUTPUT ${fatbin} DEPENDS ${src} VERBATIM COMMAND_EXPAND_LISTS
+    COMMAND ${GW_NVCC} -std=c++17 -O3 -fatbin ${gencode} "-I$<JOIN:${inc},;-I>" -MD -MF ${fatbin}.d
+            -Werror=cross-execution-space-call -o ${fatbin} ${src}
+    DEPFILE ${fatbin}.d COMMENT "nvcc ${file}")
+  set_property(SOURCE ${asm} APPEND PROPERTY OBJECT_DEPENDS ${fatbin})
+  target_sources(gw_${layer} PRIVATE ${asm})
+  target_compile_definitions(gw_${layer} PRIVATE GW_WITH_CUDA)
+endfunction()
+
 function(gw_layer name)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS;PKG;LIBS" ${ARGN})
   add_library(gw_${name} OBJECT ${A_SOURCES})
@@ -192,6 +235,7 @@ function(gw_decided name state reason)
   endif()
 endfunction()
 function(gw_print_table)
+  gw_decided(CUDA ${gw_cuda_state})
   get_property(rows GLOBAL PROPERTY GW_TABLE)
   message(STATUS "gpuwire ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, sanitizer: '${GPUWIRE_SANITIZE}'")
   foreach(r IN LISTS rows)

@@ -10,6 +10,9 @@
 #include "base/diag.h"
 #include "base/log.h"
 #include "gpu/emu/emu.h"
+#ifdef GW_WITH_CUDA
+#include "gpu/cuda/cuda.h"
+#endif
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const struct gw__gpu_ops *chosen;
@@ -17,10 +20,23 @@ static const struct gw__gpu_ops *chosen;
 static void choose(void)
 {
 	const char *want = getenv("GPUWIRE_GPU");
+	struct gw_diag why = { "this build has no CUDA backend" };
+	const struct gw__gpu_ops *cuda = NULL;
 
-	chosen = &gw__gpu_emu;
-	if (want && strcmp(want, "emu"))
-		gw__error("GPUWIRE_GPU=%s: this build has only emu; unset it or use GPUWIRE_GPU=emu", want);
+	if (want && strcmp(want, "emu") && strcmp(want, "cuda")) {
+		gw__error("GPUWIRE_GPU=%s is not known; use emu or cuda (choosing by what answers)", want);
+		want = NULL;
+	}
+#ifdef GW_WITH_CUDA
+	if (!want || !strcmp(want, "cuda"))
+		cuda = gw__gpu_cuda(&why);
+#endif
+	if (!cuda && want && !strcmp(want, "cuda"))
+		gw__error("GPUWIRE_GPU=cuda, but %s; going on with emu", why.text);
+	else if (!cuda)
+		gw__debug("GPU backend emu: %s", want ? "GPUWIRE_GPU=emu" : why.text);
+	chosen = cuda ? cuda : &gw__gpu_emu;
+	gw__info("GPU backend: %s", chosen->describe());
 }
 
 const struct gw__gpu_ops *gw__gpu(void)

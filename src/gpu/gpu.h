@@ -16,6 +16,22 @@ struct gw__copy {
 	size_t n_bytes;
 };
 
+/* One kernel, one source: a fatbin for the card, a lane program for the SIMT emulator. Takes one struct by
+ * value. See emu/simt.h for how such a source is written. */
+struct gw__kernel {
+	const char *name;           /* its symbol in the image */
+	const unsigned char *image; /* fatbin; NULL in a build without nvcc */
+	void (*lane)(const void *arg); /* what one lane runs, emulated; NULL = the card only */
+	size_t arg_bytes;
+};
+
+struct gw__grid {
+	uint32_t n_blocks, n_threads; /* threads a block: a multiple of 32, at most 1,024 */
+	uint32_t shared_bytes;        /* dynamic shared memory a block */
+};
+
+struct gw__graph; /* work recorded once and launched again */
+
 /* Control and data ops of one backend; all filled in, typed refusals where absent. */
 struct gw__gpu_ops {
 	const char *name;
@@ -36,6 +52,22 @@ struct gw__gpu_ops {
 	int (*copy_batch)(struct gw_stream *stream, const struct gw__copy *copies, uint32_t n);
 	/* Run fn(arg) on the CPU in stream order. arg must live until it ran. emu only: cuda says -ENOTSUP. */
 	int (*host_call)(struct gw_stream *stream, gw__host_fn fn, void *arg);
+	/* Load a kernel before anything runs (nothing may be loaded behind a kernel that does not end). */
+	int (*kernel_prepare)(const struct gw__kernel *kernel, struct gw_diag *diag);
+	/* Queue a launch; arg is copied. Neither waits nor allocates. -EINVAL a grid that cannot be. */
+	int (*launch)(struct gw_stream *stream, const struct gw__kernel *kernel, struct gw__grid grid,
+		      const void *arg);
+	/* Record what is queued between the two calls instead of running it; -ENOTSUP on emu. */
+	int (*capture_begin)(struct gw_stream *stream);
+	int (*capture_end)(struct gw_stream *stream, struct gw__graph **out);
+	int (*graph_launch)(struct gw__graph *graph, struct gw_stream *stream);
+	void (*graph_destroy)(struct gw__graph *graph);
+	/* The driver's own handle (CUstream) for libraries above it; NULL on emu. */
+	void *(*native_stream)(struct gw_stream *stream);
+	/* Multiprocessors; 1 on emu. */
+	uint32_t (*n_sm)(void);
+	/* "NVIDIA H200, sm_90, driver 13.0", or the CPU that stands in. Static. */
+	const char *(*describe)(void);
 	/* Make host memory GPU-visible in place; -ENOTSUP where it cannot be. */
 	int (*host_register)(void *ptr, size_t n_bytes);
 	void (*host_unregister)(void *ptr);

@@ -1,103 +1,21 @@
-/* gpu/emu/emu.c: the emulator's table and its host memory. Next: ../gpu.c chooses the backend. */
+/* gpu/emu/emu.c: the emulator's table. Next: ../gpu.c chooses the backend. */
 #include "gpu/emu/emu.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <sys/mman.h>
-
-#include "base/alloc.h"
-#include "base/diag.h"
-#include "base/log.h"
-
-#define HUGE_PAGE ((size_t)2 << 20)
-
-/* Host allocations, so that mem_free() knows how long each is. */
-struct host_block {
-	void *ptr;
-	size_t n_bytes;
-	struct host_block *next;
-};
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct host_block *host_blocks;
-static bool huge_warned;
-
-static void *map_pages(size_t n_bytes, int flags)
-{
-	void *p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-static void *map_huge(size_t *n_bytes)
-{
-	size_t rounded = (*n_bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	bool warn;
-	void *p = map_pages(rounded, MAP_HUGETLB | MAP_POPULATE);
-
-	if (p) {
-		*n_bytes = rounded;
-		return p;
-	}
-	pthread_mutex_lock(&lock);
-	warn = !huge_warned;
-	huge_warned = true;
-	pthread_mutex_unlock(&lock);
-	if (warn)
-		gw__warn("no huge pages for %zu bytes: using ordinary ones; reserve some with "
-			 "`sysctl vm.nr_hugepages=%zu`", *n_bytes, rounded / HUGE_PAGE);
-	p = map_pages(*n_bytes, 0);
-	if (p)
-		madvise(p, *n_bytes, MADV_HUGEPAGE); /* a wish only: its failure changes nothing */
-	return p;
-}
+#include "gpu/host.h"
 
 static int mem_alloc(enum gw_mem_kind kind, size_t n_bytes, int affinity, void **out, struct gw_diag *diag)
 {
-	struct host_block *b;
-	void *p;
-
 	(void)affinity; /* one node, one emulated device */
-	if (!n_bytes || n_bytes > SIZE_MAX / 2)
-		return gw__fail(diag, -EINVAL, "memory of %zu bytes cannot be allocated", n_bytes);
-	if (kind == GW_MEM_DEVICE)
+	if (kind == GW_MEM_DEVICE && n_bytes && n_bytes <= SIZE_MAX / 2)
 		return gw__emu_device_alloc(n_bytes, out, diag);
-	b = gw__calloc(1, sizeof(*b));
-	if (!b)
-		return gw__fail(diag, -ENOMEM, "no memory to describe %zu bytes", n_bytes);
-	p = kind == GW_MEM_HUGE ? map_huge(&n_bytes) : map_pages(n_bytes, 0);
-	if (!p) {
-		gw__free(b);
-		return gw__fail(diag, -ENOMEM,
-				"no memory for %zu bytes of kind %s; use fewer or smaller buffers", n_bytes,
-				gw_mem_kind_name(kind));
-	}
-	b->ptr = p;
-	b->n_bytes = n_bytes;
-	pthread_mutex_lock(&lock);
-	b->next = host_blocks;
-	host_blocks = b;
-	pthread_mutex_unlock(&lock);
-	*out = p;
-	return 0;
+	return gw__host_alloc(kind, n_bytes, out, diag);
 }
 
 static void mem_free(void *ptr)
 {
-	struct host_block **at, *b;
-
-	if (!ptr || gw__emu_device_free(ptr))
-		return;
-	pthread_mutex_lock(&lock);
-	for (at = &host_blocks; (b = *at); at = &b->next)
-		if (b->ptr == ptr) {
-			*at = b->next;
-			break;
-		}
-	pthread_mutex_unlock(&lock);
-	if (!b)
-		return;
-	munmap(b->ptr, b->n_bytes);
-	gw__free(b);
+	if (ptr && !gw__emu_device_free(ptr))
+		gw__host_free(ptr);
 }
 
 static void *host_alias(const void *ptr, size_t n_bytes)
@@ -117,6 +35,47 @@ static void host_unregister(void *ptr)
 	(void)ptr;
 }
 
+static int no_capture(struct gw_stream *stream)
+{
+	(void)stream;
+	return -ENOTSUP;
+}
+
+static int no_capture_end(struct gw_stream *stream, struct gw__graph **out)
+{
+	(void)stream;
+	(void)out;
+	return -ENOTSUP;
+}
+
+static int no_graph_launch(struct gw__graph *graph, struct gw_stream *stream)
+{
+	(void)graph;
+	(void)stream;
+	return -ENOTSUP;
+}
+
+static void no_graph_destroy(struct gw__graph *graph)
+{
+	(void)graph;
+}
+
+static void *no_native(struct gw_stream *stream)
+{
+	(void)stream;
+	return NULL;
+}
+
+static uint32_t one_sm(void)
+{
+	return 1;
+}
+
+static const char *describe(void)
+{
+	return "emu: the CPU stands in for a GPU";
+}
+
 const struct gw__gpu_ops gw__gpu_emu = {
 	.name = "emu",
 	.mem_alloc = mem_alloc,
@@ -133,6 +92,15 @@ const struct gw__gpu_ops gw__gpu_emu = {
 	.stream_wait = gw__emu_stream_wait,
 	.copy_batch = gw__emu_copy_batch,
 	.host_call = gw__emu_host_call,
+	.kernel_prepare = gw__emu_kernel_prepare,
+	.launch = gw__emu_launch,
+	.capture_begin = no_capture,
+	.capture_end = no_capture_end,
+	.graph_launch = no_graph_launch,
+	.graph_destroy = no_graph_destroy,
+	.native_stream = no_native,
+	.n_sm = one_sm,
+	.describe = describe,
 	.host_register = host_register,
 	.host_unregister = host_unregister,
 };

@@ -28,6 +28,8 @@ int gw__emu_event_query(const struct gw_event *e);
 int gw__emu_event_sync(const struct gw_event *e);
 int gw__emu_stream_wait(struct gw_stream *s, struct gw_event *e);
 int gw__emu_copy_batch(struct gw_stream *s, const struct gw__copy *copies, uint32_t n);
+int gw__emu_kernel_prepare(const struct gw__kernel *kernel, struct gw_diag *diag);
+int gw__emu_launch(struct gw_stream *s, const struct gw__kernel *kernel, struct gw__grid grid, const void *arg);
 int gw__emu_host_call(struct gw_stream *s, gw__host_fn fn, void *arg);
 
 #endif

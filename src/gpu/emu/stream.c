@@ -8,9 +8,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/diag.h"
+#include "base/log.h"
 #include "gpu/emu/emu.h"
+#include "gpu/emu/simt.h"
 
-enum op_kind { OP_CALL, OP_COPY, OP_RECORD, OP_WAIT };
+#define MAX_ARG_BYTES 512u
+
+enum op_kind { OP_CALL, OP_COPY, OP_LAUNCH, OP_RECORD, OP_WAIT };
 
 struct op {
 	enum op_kind kind;
@@ -19,7 +24,10 @@ struct op {
 	struct gw__copy copy;
 	struct gw_event *event;
 	uint64_t generation;
+	const struct gw__kernel *kernel;
+	struct gw__grid grid;
 	struct op *next;
+	_Alignas(16) unsigned char kernel_arg[MAX_ARG_BYTES];
 };
 
 /* An event's recordings are numbered: it has fired when n_fired reaches the number its last record took. */
@@ -139,12 +147,17 @@ int gw__emu_stream_create(struct gw_stream **out, struct gw_diag *diag)
 
 static int run_work(const struct op *op)
 {
+	struct gw_diag diag;
 	void *dst, *src;
 	int err = 0;
 
 	gw__emu_view_open();
 	if (op->kind == OP_CALL) {
 		err = op->fn(op->arg);
+	} else if (op->kind == OP_LAUNCH) {
+		err = gw__simt_run(op->kernel, op->grid, op->kernel_arg, &diag);
+		if (err)
+			gw__error("%s", diag.text);
 	} else {
 		dst = gw__gpu_emu.host_alias(op->copy.dst, op->copy.n_bytes);
 		src = gw__gpu_emu.host_alias(op->copy.src, op->copy.n_bytes);
@@ -282,6 +295,26 @@ int gw__emu_stream_wait(struct gw_stream *s, struct gw_event *e)
 int gw__emu_host_call(struct gw_stream *s, gw__host_fn fn, void *arg)
 {
 	return enqueue(s, &(struct op){ .kind = OP_CALL, .fn = fn, .arg = arg });
+}
+
+int gw__emu_kernel_prepare(const struct gw__kernel *kernel, struct gw_diag *diag)
+{
+	if (!kernel->lane)
+		return gw__fail(diag, -ENOTSUP, "kernel %s runs on the card only", kernel->name);
+	if (kernel->arg_bytes > MAX_ARG_BYTES)
+		return gw__fail(diag, -EINVAL, "kernel %s takes %zu bytes, above %u; pass a pointer", kernel->name,
+				kernel->arg_bytes, MAX_ARG_BYTES);
+	return 0;
+}
+
+int gw__emu_launch(struct gw_stream *s, const struct gw__kernel *kernel, struct gw__grid grid, const void *arg)
+{
+	struct op op = { .kind = OP_LAUNCH, .kernel = kernel, .grid = grid };
+
+	if (gw__emu_kernel_prepare(kernel, NULL) || !grid.n_blocks || !grid.n_threads || grid.n_threads > 1024)
+		return -EINVAL;
+	memcpy(op.kernel_arg, arg, kernel->arg_bytes);
+	return enqueue(s, &op);
 }
 
 int gw__emu_copy_batch(struct gw_stream *s, const struct gw__copy *copies, uint32_t n)
