@@ -1,0 +1,139 @@
+/* bench/nn/nn_rate.c: images/s of gw_nn_infer on a model file, through the public calls only. One JSON line.
+ *   nn_rate MODEL.onnx [--precision fp32|bf16|int8] [--batch 32] [--threads 2] [--rounds 5] [--seconds 2]
+ *           [--lockstep]
+ * Options mean what they mean in bench/peers/onednn_chain.c. Next: compare.py. */
+#include <gpuwire/nn.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double round_of(struct gw_nn *nn, const void *in, uint32_t batch, double seconds)
+{
+	const float *prev;
+	uint32_t prev_n;
+	double t0 = now(), t;
+	long n = 0;
+
+	do {
+		if (gw_nn_infer(nn, in, batch, NULL, &prev, &prev_n) < 0)
+			exit(1);
+		n += batch;
+		t = now() - t0;
+	} while (t < seconds);
+	return (double)n / t;
+}
+
+/* Whole numbers -128..127 in FLOAT16: what a picture of bytes becomes. */
+static uint16_t half_of(int v)
+{
+	int mag = v < 0 ? -v : v, e = 0;
+
+	if (!mag)
+		return 0;
+	while (mag >> (e + 1))
+		e++;
+	return (uint16_t)((v < 0 ? 0x8000 : 0) | (e + 15) << 10 | (mag << (10 - e) & 0x3ff));
+}
+
+static void *pictures(size_t n)
+{
+	uint16_t *p = aligned_alloc(64, (n * 2 + 63) / 64 * 64);
+	uint32_t state = 1;
+
+	for (size_t i = 0; p && i < n; i++) {
+		state = state * 1664525u + 1013904223u;
+		p[i] = half_of((int)(state >> 24) - 128);
+	}
+	return p;
+}
+
+struct args {
+	const char *model, *precision;
+	uint32_t batch, threads;
+	int rounds, lockstep;
+	double seconds;
+};
+
+static void parse(int argc, char **argv, struct args *a)
+{
+	*a = (struct args){.model = argv[1], .precision = "fp32", .batch = 32, .threads = 2, .rounds = 5, .seconds = 2};
+	for (int i = 2; i < argc; i++) {
+		const char *v = i + 1 < argc ? argv[i + 1] : "";
+
+		if (!strcmp(argv[i], "--lockstep"))
+			a->lockstep = 1;
+		else if (!strcmp(argv[i], "--precision"))
+			a->precision = v;
+		else if (!strcmp(argv[i], "--batch"))
+			a->batch = (uint32_t)atol(v);
+		else if (!strcmp(argv[i], "--threads"))
+			a->threads = (uint32_t)atol(v);
+		else if (!strcmp(argv[i], "--rounds"))
+			a->rounds = atoi(v) < 64 ? atoi(v) : 64;
+		else if (!strcmp(argv[i], "--seconds"))
+			a->seconds = atof(v);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct gw_nn_opts o = {.sz = sizeof(o)};
+	struct gw_diag diag = {""};
+	struct gw_nn_info info;
+	struct gw_nn *nn;
+	struct args a;
+	double rates[64];
+	char line[64];
+	void *in;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: nn_rate MODEL.onnx [options]\n");
+		return 2;
+	}
+	parse(argc, argv, &a);
+	o.max_batch = a.batch;
+	o.n_threads = a.threads;
+	o.precision = !strcmp(a.precision, "bf16") ? GW_NN_BF16 : !strcmp(a.precision, "int8") ? GW_NN_INT8 : GW_NN_FP32;
+	in = pictures((size_t)a.batch * 3 * 224 * 224);
+	o.calibration = in;
+	o.calib_n = a.batch < 8 ? a.batch : 8;
+	if (!in || gw_nn_open(a.model, &o, &nn, &diag) < 0) {
+		fprintf(stderr, "nn_rate: %s\n", diag.text);
+		return 1;
+	}
+	gw_nn_info(nn, &info);
+	round_of(nn, in, a.batch, 0);
+	while (a.lockstep && fgets(line, sizeof(line), stdin)) {
+		printf("%.4f\n", round_of(nn, in, a.batch, a.seconds));
+		fflush(stdout);
+	}
+	if (!a.lockstep) {
+		for (int i = 0; i < a.rounds; i++)
+			rates[i] = round_of(nn, in, a.batch, a.seconds);
+		qsort(rates, (size_t)a.rounds, sizeof(rates[0]), ascending);
+		printf("{\"program\": \"gpuwire nn\", \"library\": \"%s\", \"precision\": \"%s\", \"batch\": %u, "
+		       "\"threads\": %u, \"images_per_s\": %.3f, \"least\": %.3f, \"most\": %.3f, \"open_s\": %.3f}\n",
+		       info.backend, a.precision, a.batch, a.threads, rates[a.rounds / 2], rates[0],
+		       rates[a.rounds - 1], info.open_seconds);
+	}
+	gw_nn_close(nn);
+	free(in);
+	return 0;
+}
