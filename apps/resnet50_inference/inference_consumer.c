@@ -118,6 +118,8 @@ static void infer_run(struct consumer *c, uint32_t first, uint32_t n)
 	uint32_t n_rows = 0, next;
 	int err;
 
+	if (!c->first_call_ns)
+		c->first_call_ns = cur.start_ns;
 	err = gw_nn_infer(c->nn, input, n, c->job.burst.event, &rows, &n_rows);
 	if (err) {
 		fail_job(c, err, first);
@@ -136,6 +138,7 @@ static void infer_run(struct consumer *c, uint32_t first, uint32_t n)
 /* --consumer null: what inference would have read is there; count it and give it back. */
 static void drain_job(struct consumer *c)
 {
+	uint64_t now = gw__now_ns(c->clock);
 	int err = c->job.burst.event ? gw_event_sync(c->job.burst.event) : 0;
 
 	if (err) {
@@ -146,6 +149,8 @@ static void drain_job(struct consumer *c)
 		c->n.batches++;
 		atomic_fetch_add_explicit(&c->images_done, c->job.n_valid, memory_order_relaxed);
 	}
+	if (!c->first_call_ns)
+		c->first_call_ns = now;
 	c->last_result_ns = gw__now_ns(c->clock);
 	give_back(c, &c->job.burst);
 	c->have_job = false;

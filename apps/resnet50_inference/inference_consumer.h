@@ -56,7 +56,7 @@ struct consumer {
 	uint64_t busy_ns; /* at least one call in the network */
 	int error;        /* the last failed call's negative errno, 0 = none */
 	_Atomic uint64_t images_done;
-	uint64_t last_result_ns;
+	uint64_t first_call_ns, last_result_ns;
 
 	/* own state */
 	bool have_job;
