@@ -30,10 +30,12 @@ GW_API GW_MUST_CHECK int gw_port_drop_all(struct gw *gw, uint16_t port, bool dro
 /* Take the next burst of a queue: borrowed until gw_burst_release().
  *   burst  caller's storage, written only when 1 is returned
  * Returns 1 a burst; 0 nothing now; -ENOBUFS nothing now and the pool is empty: release something;
- * -EINVAL; -ENODEV, -EIO the port is gone; -ESHUTDOWN after gw_close() began. Thread: one caller per
+ * -EINVAL; -ENODEV, -EIO the port is gone; -ESHUTDOWN after gw_stop(), once
+ * everything was taken. Thread: one caller per
  * queue. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_rx_burst(struct gw *gw, uint16_t port, uint16_t queue, struct gw_burst *burst);
-/* Wait until gw_rx_burst() may have something, or timeout_ns passed. 1 yes, 0 timeout, or as above. */
+/* Wait until gw_rx_burst() has something, or timeout_ns passed (UINT64_MAX = no limit). 1 yes; 0 timeout;
+ * -ENOBUFS timeout while the pool is empty; else as above, at once. Thread: as gw_rx_burst(). Blocks: yes. */
 GW_API GW_MUST_CHECK int gw_rx_wait(struct gw *gw, uint16_t port, uint16_t queue, uint64_t timeout_ns);
 
 /* ---- transmit ------------------------------------------------------------------------------- */
@@ -50,12 +52,14 @@ struct gw_tx {
 	void *priv;
 };
 
-/* Reserve up to n packets' slots. Returns how many (0 = none free now), -EINVAL, -ENODEV. One reservation
- * at a time per queue. Thread: one caller per queue. Blocks: no. */
+/* Reserve up to n packets' slots. Returns how many (0 = none free now), -EINVAL, -EBUSY (the reservation
+ * before is neither submitted whole nor cancelled), -ENODEV. Thread: one caller per queue. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_tx_reserve(struct gw *gw, uint16_t port, uint16_t queue, uint32_t n,
 				       struct gw_tx *tx);
 /* Hand the first n of the reserved packets to the NIC, in order. Returns how many were taken; a short count
- * means the rest is still yours: submit again or gw_tx_cancel(). -EINVAL a length beyond its segment. */
+ * means the rest is still yours: *tx then describes exactly that rest, submit again or gw_tx_cancel().
+ * -EINVAL a length beyond its segment or a frame under 14 bytes (nothing is taken). Thread: as reserve.
+ * Blocks: no; moves packets on the caller's core. */
 GW_API GW_MUST_CHECK int gw_tx_submit(struct gw *gw, struct gw_tx *tx, uint32_t n);
 /* Give the rest of a reservation back unsent. */
 GW_API void gw_tx_cancel(struct gw *gw, struct gw_tx *tx);

@@ -1,7 +1,7 @@
 /* gpuwire/stats.h: every packet the wire carried is counted in exactly one place.
  *
  * rx_wire_packets = rx_packets + rx_missed + rx_steer_miss + rx_steer_drop + rx_errors   (port)
- * rx_packets      = in flight + delivered_packets + reorder_* drops                      (queue)
+ * rx_packets      = in_flight + delivered_packets + placed + duplicate + late + stale + bad + dropped (queue)
  * At quiescence the in-flight term is 0 and the sums close exactly. Names follow ethtool's. */
 #ifndef GPUWIRE_STATS_H
 #define GPUWIRE_STATS_H
@@ -32,9 +32,9 @@ struct gw_port_stats {
 
 struct gw_queue_stats {
 	uint64_t rx_packets, rx_bytes;   /* taken from the completion queue */
-	uint64_t delivered_bursts, delivered_packets; /* handed to the application, raw */
+	uint64_t delivered_bursts, delivered_packets; /* raw, taken by the application */
 	uint64_t no_free_bursts;         /* times no burst was free */
-	uint64_t in_flight;              /* held by plans, rings and the application now */
+	uint64_t in_flight;              /* rx: taken, and not yet placed, delivered or dropped; tx: not completed */
 	uint64_t tx_packets, tx_bytes, tx_completions;
 };
 
@@ -61,7 +61,7 @@ GW_API GW_MUST_CHECK int gw_reorder_stats(struct gw *gw, const char *reorder_nam
 
 /* Every counter by name, for tables and --json. */
 struct gw_counter {
-	char scope[48]; /* "rx_port", "rx_port/rx0", "rx_port/plan_name" */
+	char scope[136]; /* "rx_port", "rx_port/rx0", "rx_port/plan_name" */
 	const char *name;
 	uint64_t value;
 	const char *help;
