@@ -53,7 +53,7 @@ enum gw__simd gw__simd_best(void)
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 	    __builtin_cpu_supports("avx512vl"))
-		return GW__SIMD_AVX512;
+		return __builtin_cpu_supports("avx512vbmi") ? GW__SIMD_VBMI : GW__SIMD_AVX512;
 	/* Every CPU with AVX2 has F16C. */
 	if (__builtin_cpu_supports("avx2"))
 		return GW__SIMD_AVX2;
@@ -63,7 +63,7 @@ enum gw__simd gw__simd_best(void)
 
 const char *gw__simd_name(enum gw__simd simd)
 {
-	static const char *const name[GW__SIMD_N] = { "scalar", "avx2", "avx512" };
+	static const char *const name[GW__SIMD_N] = { "scalar", "avx2", "avx512", "vbmi" };
 
 	return (unsigned)simd < GW__SIMD_N ? name[simd] : "unknown";
 }
@@ -88,6 +88,7 @@ gw__convert_fn gw__convert_find(enum gw__simd simd, enum gw__elem in, enum gw__e
 #if X86
 	case GW__SIMD_AVX2: return gw__convert_avx2[r][c];
 	case GW__SIMD_AVX512: return gw__convert_avx512[r][c];
+	case GW__SIMD_VBMI: return gw__convert_vbmi[r][c] ? gw__convert_vbmi[r][c] : gw__convert_avx512[r][c];
 #endif
 	default: return NULL;
 	}

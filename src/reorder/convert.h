@@ -13,7 +13,7 @@
 /* n_in: input bytes, whole elements. No alignment is asked for; dst and src do not overlap. */
 typedef void (*gw__convert_fn)(uint8_t *dst, const uint8_t *src, size_t n_in);
 
-enum gw__simd { GW__SIMD_SCALAR, GW__SIMD_AVX2, GW__SIMD_AVX512, GW__SIMD_N };
+enum gw__simd { GW__SIMD_SCALAR, GW__SIMD_AVX2, GW__SIMD_AVX512, GW__SIMD_VBMI, GW__SIMD_N };
 
 /* What this CPU can do. */
 enum gw__simd gw__simd_best(void);
@@ -33,5 +33,6 @@ enum gw__conv_out { GW__OUT_8, GW__OUT_32, GW__OUT_FP16, GW__OUT_BF16, GW__OUT_F
 extern const gw__convert_fn gw__convert_scalar[GW__IN_N][GW__OUT_N];
 extern const gw__convert_fn gw__convert_avx2[GW__IN_N][GW__OUT_N];   /* x86-64 only */
 extern const gw__convert_fn gw__convert_avx512[GW__IN_N][GW__OUT_N]; /* x86-64 only */
+extern const gw__convert_fn gw__convert_vbmi[GW__IN_N][GW__OUT_N];   /* x86-64 only; NULL = as AVX-512 */
 
 #endif
