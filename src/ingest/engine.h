@@ -52,14 +52,18 @@ struct gw__tx_in {
 /* Receive queue; all calls from the queue's one owner thread, except event/arm's signal side. */
 struct gw__rxq {
 	void *q;
-	/* Up to n packets. 0 = link and ring are drained (a deadline may be judged now). -EAGAIN = nothing, but
-	 * somebody else is moving packets (do not judge deadlines). -EIO/-ENODEV = gone. Runs NIC progress
+	/* Up to n packets. 0 = link and ring are drained, or nothing can come until slots are released (a
+	 * deadline may be judged now). -EAGAIN = nothing, but somebody else is moving packets, or moved some to
+	 * another queue (do not judge deadlines). -EIO/-ENODEV = gone. Runs NIC progress
 	 * inline; n = 0 only does that (a starved owner keeps the port counting what it drops). */
 	int (*rx)(void *q, const struct gw__rx_out *out, uint32_t n);
 	/* Give slots back, any order, O(n). They may be filled again at once. */
 	void (*release)(void *q, const uint32_t *slots, uint32_t n);
 	/* About to block on *event: true if there is work already. */
 	bool (*arm)(void *q);
+	/* After arm() said false: when to look again without a signal (paced replay, a peer process that may
+	 * appear or die), on the engine's clock; UINT64_MAX = never. Do not block longer. */
+	uint64_t (*due_ns)(void *q);
 	struct gw__event *event; /* the caller's, given at open; the engine signals it when packets come */
 };
 
@@ -74,7 +78,8 @@ struct gw__txq {
 	void (*cancel)(void *q, const uint32_t *slots, uint32_t n);
 	/* Progress and reclaim; returns requests not completed yet, or -ENODEV. */
 	int (*pending)(void *q);
-	bool (*arm)(void *q); /* true: a slot came free already */
+	bool (*arm)(void *q);         /* true: a slot came free already */
+	uint64_t (*due_ns)(void *q);  /* as in gw__rxq (paced or scheduled packets wait in the queue) */
 	struct gw__event *event;
 };
 

@@ -1,0 +1,431 @@
+/* nic/soft/rq.c: frames into receive entries: classify, take an entry, copy once, complete.
+ * Receive memory is hostile: each entry is copied once by copy_entry() and then checked.
+ * Must not know send queues. Next: cq.c, wire/flow_table.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "nic/soft/soft.h"
+#include "wire/checksum.h"
+
+enum verdict_kind { TO_QUEUE, STEER_MISS, STEER_DROP, BAD_FRAME };
+
+struct verdict {
+	struct soft_rq *rq;
+	uint32_t flow, meta, hash;
+	enum verdict_kind kind;
+	bool l3_bad, l4_bad;
+};
+
+/* Where one frame goes. */
+struct place {
+	uint8_t *ptr[GW_MAX_SEGS];
+	uint32_t len[GW_MAX_SEGS];
+	uint32_t n, room;
+	uint16_t idx;
+};
+
+struct burst {
+	struct verdict v[SOFT_BURST];
+	struct place place[SOFT_BURST];
+	uint32_t wire, packets, missed, steer_miss, steer_drop, errors, l3_bad, l4_bad;
+	uint64_t bytes;
+};
+
+/* ---- classify ------------------------------------------------------------------------------------ */
+
+/* The frame's first bytes in one piece: its first segment if that is enough, else gathered into buf. */
+static const uint8_t *head_of(const struct gw__frame *f, uint8_t buf[GW_PARSE_MAX], uint32_t *n)
+{
+	uint32_t want = f->len < GW_PARSE_MAX ? f->len : GW_PARSE_MAX, at = 0;
+
+	*n = want;
+	if (f->seg[0].len >= want)
+		return f->seg[0].ptr;
+	for (uint32_t s = 0; s < f->n_segs && at < want; s++) {
+		uint32_t k = f->seg[s].len < want - at ? f->seg[s].len : want - at;
+
+		memcpy(buf + at, f->seg[s].ptr, k);
+		at += k;
+	}
+	*n = at;
+	return buf;
+}
+
+/* Is the UDP checksum right, over a gather list? A zero one needs no look at the payload. */
+static bool l4_ok(const struct gw__frame *f, const uint8_t *head, uint32_t n, const struct gw__pkt *p, bool *known)
+{
+	bool v6 = p->flags & GW__PKT_IPV6;
+	uint32_t udp_len, at = 0, left;
+	uint64_t sum;
+
+	*known = true;
+	if (p->flags & GW__PKT_L4_BAD)
+		return false;
+	*known = !(p->flags & GW__PKT_FRAGMENT);
+	if (!*known || !gw__be16(head + p->l4_off + 6))
+		return !v6;
+	udp_len = gw__be16(head + p->l4_off + 4);
+	if (udp_len < 8 || p->l4_off + udp_len > f->len) /* changed since it was parsed */
+		return false;
+	sum = gw__udp_pseudo(head + p->l3_off, v6, udp_len);
+	left = udp_len;
+	for (uint32_t s = 0; s < f->n_segs && left; at += f->seg[s].len, s++) {
+		uint32_t from = at < p->l4_off ? p->l4_off - at : 0;
+		uint32_t k;
+
+		if (from >= f->seg[s].len)
+			continue;
+		k = f->seg[s].len - from < left ? f->seg[s].len - from : left;
+		if ((udp_len - left) & 1) { /* parts must start even: swap this one's weight */
+			uint64_t part = gw__checksum_add(0, f->seg[s].ptr + from, k);
+			uint16_t w = (uint16_t)~gw__checksum_fold(part);
+
+			sum += __builtin_bswap16(w);
+		} else {
+			sum = gw__checksum_add(sum, f->seg[s].ptr + from, k);
+		}
+		left -= k;
+	}
+	return !gw__checksum_fold(sum);
+}
+
+static void verify(const struct gw__frame *f, const uint8_t *head, uint32_t n,
+		   const struct gw__pkt *p, struct verdict *v)
+{
+	uint8_t ok = 0, types = 0;
+	bool known;
+
+	if (p->flags & (GW__PKT_IPV4 | GW__PKT_IPV6)) {
+		types |= (uint8_t)((p->flags & GW__PKT_IPV4 ? MLX5_L3_IPV4 : MLX5_L3_IPV6) << 2);
+		if (p->flags & GW__PKT_L3_BAD)
+			v->l3_bad = true;
+		else
+			ok |= MLX5_L3_OK;
+	}
+	if (p->flags & GW__PKT_UDP) {
+		bool good = l4_ok(f, head, n, p, &known);
+
+		if (known) {
+			types |= (uint8_t)(MLX5_L4_UDP << 4);
+			if (good)
+				ok |= MLX5_L4_OK;
+			else
+				v->l4_bad = true;
+		}
+	}
+	v->meta = ok | (uint32_t)types << 8;
+}
+
+static struct soft_rq *spread(struct soft_nic *nic, const struct soft_target *t, const uint8_t *head, uint32_t n,
+			      const struct gw__pkt *p, uint32_t *hash)
+{
+	uint8_t tuple[36];
+	uint32_t k = 0, h;
+	bool ports = (p->flags & GW__PKT_UDP) && !(p->flags & GW__PKT_FRAGMENT);
+
+	if (p->flags & GW__PKT_IPV4) {
+		memcpy(tuple, head + p->l3_off + 12, 8);
+		k = 8;
+	} else if (p->flags & GW__PKT_IPV6) {
+		memcpy(tuple, head + p->l3_off + 8, 32);
+		k = 32;
+	}
+	if (k && ports) {
+		memcpy(tuple + k, head + p->l4_off, 4);
+		k += 4;
+	}
+	h = k > GW_TOEPLITZ_V4 ? gw__toeplitz_slow(nic->rss.key, tuple, k) : gw__toeplitz(&nic->rss, tuple, k);
+	*hash = h;
+	return t->rq[(h & 127) % t->n];
+}
+
+static void classify(struct soft_nic *nic, const struct gw__frame *f, struct verdict *v)
+{
+	uint8_t buf[GW_PARSE_MAX];
+	const uint8_t *head;
+	struct gw__pkt p;
+	uint32_t n;
+	int r;
+
+	v->rq = NULL;
+	v->hash = 0;
+	v->flow = 0;
+	v->meta = 0;
+	v->l3_bad = v->l4_bad = false;
+	if (f->len < SOFT_MIN_FRAME) {
+		v->kind = BAD_FRAME;
+		return;
+	}
+	v->kind = STEER_DROP;
+	if (nic->drop_all)
+		return;
+	head = head_of(f, buf, &n);
+	gw__parse(head, n, f->len, &p);
+	r = gw__flow_table_find(&nic->flows, head, n, &p);
+	if (r < 0) {
+		v->kind = STEER_MISS;
+		return;
+	}
+	if (nic->target[r].drop)
+		return;
+	v->kind = TO_QUEUE;
+	v->flow = nic->flows.rule[r].id;
+	v->rq = nic->target[r].n == 1 ? nic->target[r].rq[0] : spread(nic, &nic->target[r], head, n, &p, &v->hash);
+	if (nic->verify)
+		verify(f, head, n, &p, v);
+}
+
+/* ---- take an entry --------------------------------------------------------------------------------- */
+
+/* The one look at a receive entry: word by word into private memory. */
+static void copy_entry(const struct soft_rq *rq, uint16_t idx, struct mlx5_data out[GW_MAX_SEGS])
+{
+	const uint64_t *from = (const uint64_t *)(const void *)(rq->buf + ((size_t)(idx & (rq->n - 1))
+									  << rq->log_stride));
+	uint64_t *to = (uint64_t *)(void *)out;
+
+	for (uint32_t i = 0; i < rq->max_segs * 2; i++)
+		to[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+}
+
+static void look_at_record(struct soft_rq *rq)
+{
+	/* seq_cst: with rx_held, see hold_or_miss(). The record's acquire makes the entries readable. */
+	uint32_t rec = __atomic_load_n(&rq->dbrec[MLX5_DBREC_RCV], __ATOMIC_SEQ_CST);
+	uint16_t pi = (uint16_t)__builtin_bswap32(rec);
+	bool stale;
+
+	if (soft_posted(pi, rq->ci, rq->n, &stale))
+		rq->pi = pi;
+	else if (stale)
+		soft_add(&rq->stale, 1);
+}
+
+/* Check what copy_entry() brought. False: the queue is broken. */
+static bool check_entry(struct soft_nic *nic, struct soft_rq *rq, const struct mlx5_data *d, struct place *pl)
+{
+	pl->n = 0;
+	pl->room = 0;
+	for (uint32_t s = 0; s < rq->max_segs; s++) {
+		uint32_t key = __builtin_bswap32(d[s].lkey);
+		uint32_t len = __builtin_bswap32(d[s].byte_count);
+
+		if (key == MLX5_INVALID_LKEY)
+			break;
+		if (!len)
+			continue;
+		if (len & MLX5_INLINE)
+			return false;
+		pl->ptr[pl->n] = soft_translate(nic, key, __builtin_bswap64(d[s].addr), len);
+		if (!pl->ptr[pl->n])
+			return false;
+		pl->len[pl->n++] = len;
+		pl->room += len;
+	}
+	return pl->n > 0;
+}
+
+void soft_rq_flush(struct soft_rq *rq)
+{
+	look_at_record(rq);
+	while (rq->ci != rq->pi && soft_cq_room(rq->cq, 1)) {
+		soft_cq_error(rq->cq, rq->number, rq->ci, 0, MLX5_SYND_WR_FLUSH, false);
+		rq->ci++;
+	}
+}
+
+/* After the burst in which a bad entry was met: everything before it is complete. */
+static void fail_rq(struct soft_rq *rq)
+{
+	rq->broken = false;
+	soft_cq_error(rq->cq, rq->number, rq->ci, 0, MLX5_SYND_LOCAL_PROT, false);
+	rq->ci++;
+	rq->cq->promised--;
+	soft_rq_flush(rq);
+}
+
+static bool has_entry(struct soft_rq *rq)
+{
+	if (rq->ci == rq->pi)
+		look_at_record(rq);
+	return rq->ci != rq->pi && soft_cq_room(rq->cq, 1);
+}
+
+/* No entry: hold the sender back (true) or count the frame as missed. After rx_held is set the record is read
+ * again, and whoever posts reads rx_held after writing the record (both sequentially consistent), so that
+ * one of the two sees the other. */
+static bool hold_or_miss(struct soft_nic *nic, struct soft_rq *rq, struct burst *b, bool *retry)
+{
+	*retry = false;
+	if (nic->pause && rq->state == GW__NIC_RTS) {
+		if (!atomic_exchange_explicit(&nic->rx_held, 1, memory_order_seq_cst) && has_entry(rq)) {
+			*retry = true;
+			return false;
+		}
+		return true;
+	}
+	b->missed++;
+	rq->lost += rq->lost != UINT32_MAX;
+	soft_add(&rq->missed, 1);
+	return false;
+}
+
+/* Find room for frame i. 1 placed, 0 dropped and counted, -EAGAIN held back. */
+static int take(struct soft_nic *nic, const struct gw__frame *f, struct burst *b, uint32_t i)
+{
+	struct soft_rq *rq = b->v[i].rq;
+	struct mlx5_data d[GW_MAX_SEGS];
+	bool retry = true;
+
+	b->place[i].n = 0;
+	while (rq->state != GW__NIC_RTS || !has_entry(rq)) {
+		if (hold_or_miss(nic, rq, b, &retry))
+			return -EAGAIN;
+		if (!retry)
+			return 0;
+	}
+	copy_entry(rq, rq->ci, d);
+	if (!check_entry(nic, rq, d, &b->place[i])) {
+		b->place[i].n = 0;
+		rq->state = GW__NIC_ERR;
+		rq->broken = true;
+		rq->cq->promised++;
+		b->missed++;
+		return 0;
+	}
+	if (f->len > b->place[i].room) { /* the entry stays for the next frame */
+		b->place[i].n = 0;
+		b->errors++;
+		return 0;
+	}
+	b->place[i].idx = rq->ci++;
+	rq->cq->promised++;
+	__builtin_prefetch(b->place[i].ptr[0], 1);
+	return 1;
+}
+
+/* ---- copy and complete ------------------------------------------------------------------------------ */
+
+static void scatter(const struct gw__frame *f, const struct place *pl)
+{
+	uint32_t d = 0, at = 0;
+
+	if (f->n_segs == 1 && f->len <= pl->len[0]) {
+		memcpy(pl->ptr[0], f->seg[0].ptr, f->len);
+		return;
+	}
+	for (uint32_t s = 0; s < f->n_segs; s++) {
+		const uint8_t *from = f->seg[s].ptr;
+		uint32_t left = f->seg[s].len;
+
+		while (left) {
+			uint32_t k = pl->len[d] - at < left ? pl->len[d] - at : left;
+
+			memcpy(pl->ptr[d] + at, from, k);
+			from += k;
+			left -= k;
+			at += k;
+			if (at == pl->len[d] && d + 1 < pl->n) {
+				d++;
+				at = 0;
+			}
+		}
+	}
+}
+
+static void complete(const struct gw__frame *f, struct burst *b, uint32_t i, uint64_t now_ns)
+{
+	struct soft_rq *rq = b->v[i].rq;
+	struct soft_rx_done done = {
+		.len = f->len,
+		.meta = b->v[i].meta,
+		.flow = b->v[i].flow,
+		.hash = b->v[i].hash,
+		.lost = rq->lost,
+		.idx = b->place[i].idx,
+		.ts_ns = !rq->timestamps ? 0 : f->ts_ns ? f->ts_ns : now_ns,
+	};
+
+	rq->lost = 0;
+	rq->cq->promised--;
+	soft_cq_rx(rq->cq, rq, &done);
+	b->packets++;
+	b->bytes += f->len;
+}
+
+static void count(struct soft_nic *nic, const struct burst *b)
+{
+	soft_add(&nic->rx_wire, b->wire);
+	soft_add(&nic->rx_packets, b->packets);
+	soft_add(&nic->rx_bytes, b->bytes);
+	if (b->missed)
+		soft_add(&nic->rx_missed, b->missed);
+	if (b->steer_miss)
+		soft_add(&nic->rx_steer_miss, b->steer_miss);
+	if (b->steer_drop)
+		soft_add(&nic->rx_steer_drop, b->steer_drop);
+	if (b->errors)
+		soft_add(&nic->rx_errors, b->errors);
+	if (b->l3_bad)
+		soft_add(&nic->rx_l3_bad, b->l3_bad);
+	if (b->l4_bad)
+		soft_add(&nic->rx_l4_bad, b->l4_bad);
+}
+
+/* At most SOFT_BURST frames; returns how many were taken. */
+static uint32_t deliver_burst(struct soft_nic *nic, const struct gw__frame *f, uint32_t n, uint64_t *now_ns)
+{
+	struct burst b;
+	uint32_t i, taken = 0;
+
+	memset(&b.wire, 0, sizeof(b) - offsetof(struct burst, wire));
+	for (; taken < n; taken++) {
+		struct verdict *v = &b.v[taken];
+
+		b.place[taken].n = 0;
+		if (taken + 4 < n)
+			__builtin_prefetch(f[taken + 4].seg[0].ptr);
+		classify(nic, &f[taken], v);
+		if (v->kind == TO_QUEUE && take(nic, &f[taken], &b, taken) < 0)
+			break;
+		b.steer_miss += v->kind == STEER_MISS;
+		b.steer_drop += v->kind == STEER_DROP;
+		b.errors += v->kind == BAD_FRAME;
+		b.l3_bad += v->l3_bad;
+		b.l4_bad += v->l4_bad;
+	}
+	for (i = 0; i < taken; i++) {
+		if (!b.place[i].n)
+			continue;
+		if (!*now_ns && b.v[i].rq->timestamps)
+			*now_ns = gw__now_ns(nic->clock);
+		scatter(&f[i], &b.place[i]);
+		complete(&f[i], &b, i, *now_ns);
+	}
+	for (i = 0; i < taken; i++)
+		if (b.v[i].rq && b.v[i].rq->broken)
+			fail_rq(b.v[i].rq);
+	b.wire = taken;
+	count(nic, &b);
+	return taken;
+}
+
+int soft_deliver(void *ctx, const struct gw__frame *frames, int n)
+{
+	struct soft_nic *nic = ctx;
+	uint64_t now_ns = 0;
+	int done = 0;
+
+	soft_lock(&nic->rx_lock);
+	while (done < n) {
+		uint32_t want = n - done < SOFT_BURST ? (uint32_t)(n - done) : SOFT_BURST;
+		uint32_t k = deliver_burst(nic, frames + done, want, &now_ns);
+
+		done += (int)k;
+		if (k < want)
+			break;
+	}
+	soft_cq_flush(nic, &nic->rx_dirty);
+	soft_unlock(&nic->rx_lock);
+	return done;
+}

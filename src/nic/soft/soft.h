@@ -1,0 +1,231 @@
+/* nic/soft/soft.h: the inside of the software NIC: one port, its queues, its memory keys.
+ * Two locks, each held by one thread for one burst: tx (send queues and their completions), rx (receive
+ * queues, theirs, and the rules). Control calls take both, tx first. Must not know YAML, bursts or windows.
+ * Next: port.c (objects, progress), sq.c (requests to frames), rq.c (frames to entries), cq.c. */
+#ifndef GW_NIC_SOFT_SOFT_H
+#define GW_NIC_SOFT_SOFT_H
+
+#include <stdatomic.h>
+
+#include "link/link.h"
+#include "nic/mlx5_format.h"
+#include "nic/nic.h"
+#include "wire/bytes.h"
+#include "wire/flow_table.h"
+#include "wire/toeplitz.h"
+
+#define SOFT_BURST 64
+#define SOFT_MAX_QUEUES 64u
+#define SOFT_MAX_LOG_N 15u     /* 32768: a 16-bit index can still tell full from empty */
+#define SOFT_MAX_CQ_LOG_N 22u
+#define SOFT_MIN_FRAME 14u
+
+struct soft_nic;
+
+struct soft_mr {
+	uint64_t base, len;
+	uint8_t *host;
+	uint32_t key; /* index << 8 | variant; 0 = free */
+	uint8_t variant;
+};
+
+struct soft_cq {
+	struct gw__nic_obj obj; /* first */
+	uint8_t *buf;
+	uint32_t *dbrec;
+	struct gw__event *event;
+	uint32_t n, log_n;
+	uint32_t pi, ci;   /* free-running; ci as last read from the record */
+	uint32_t promised; /* entries taken by frames of the burst under way */
+	uint32_t idx;      /* bit in the dirty masks */
+	uint32_t n_users;  /* queues that complete here */
+	bool compressed, for_rx, for_tx;
+	/* A run of equal receive completions, not visible yet. */
+	struct {
+		uint32_t n;
+		uint32_t rqn, meta, flow, lost;
+		uint16_t first;
+		struct mlx5_mini_cqe mini[SOFT_BURST];
+	} run;
+};
+
+struct soft_rq {
+	struct gw__nic_obj obj; /* first */
+	uint8_t *buf;
+	uint32_t *dbrec;
+	struct soft_cq *cq;
+	uint32_t n, log_stride, max_segs;
+	uint32_t number;
+	uint16_t pi, ci; /* entries posted (as last read) and used */
+	bool timestamps;
+	uint8_t state;
+	bool broken;     /* the entry at ci is bad: to be reported after the burst under way */
+	uint32_t lost;   /* frames that found no entry since the last one that did */
+	_Atomic uint64_t missed, stale;
+};
+
+/* Sender's gather list of one frame, private to the NIC, until the link took it. */
+struct soft_pend {
+	uint16_t wqe_idx, next_ci; /* its request, and the first block behind that */
+	bool last;                 /* frame of its request */
+	bool signal;
+	uint8_t opcode;
+};
+
+struct soft_sq {
+	struct gw__nic_obj obj; /* first */
+	uint8_t *buf;
+	uint32_t *dbrec;
+	uint64_t *db;
+	struct soft_cq *cq;
+	uint32_t n; /* basic blocks */
+	uint32_t number;
+	uint16_t pi, ci; /* blocks posted (as last accepted), blocks taken in */
+	uint8_t state;
+	uint8_t syndrome; /* of the request at err_idx; 0 = none */
+	uint16_t err_idx;
+	uint8_t err_opcode;
+	_Atomic uint64_t stale;
+	/* the request being expanded: a private copy, checked once */
+	uint32_t wqe_seg, wqe_n_segs; /* next and end, in segments; equal = none */
+	uint16_t wqe_idx;
+	uint8_t wqe_opcode;
+	bool wqe_signal;
+	uint32_t n_pend, pend_at;
+	_Alignas(16) uint8_t wqe[(MLX5_MAX_DS + 1) * MLX5_SEG];
+	struct gw__frame frame[SOFT_BURST];
+	struct soft_pend pend[SOFT_BURST];
+};
+
+struct soft_port_obj {
+	struct gw__nic_obj obj;
+};
+
+/* What a rule of the flow table leads to. */
+struct soft_target {
+	struct soft_rq *rq[GW_MAX_QUEUES];
+	uint32_t n;
+	bool drop;
+};
+
+struct soft_nic {
+	struct gw__nic base; /* first */
+	struct gw__link *link;
+	struct gw__clock *clock;
+	struct soft_port_obj port;
+
+	_Alignas(64) _Atomic uint32_t tx_lock;
+	_Atomic uint32_t tx_kick; /* somebody posted while the lock was held: look once more */
+	struct soft_sq *sq[SOFT_MAX_QUEUES];
+	uint32_t n_sq;
+	bool tx_held; /* frames wait because the link does not take them */
+	uint64_t tx_dirty; /* completion queues written since their last signal */
+	_Atomic uint64_t tx_packets, tx_bytes, tx_errors, tx_dropped, tx_paused;
+
+	_Alignas(64) _Atomic uint32_t rx_lock;
+	_Atomic uint32_t rx_held; /* a sender was refused: tell it when entries are posted */
+	struct soft_rq *rq[SOFT_MAX_QUEUES];
+	uint32_t n_rq;
+	uint64_t rx_dirty;
+	bool pause, drop_all, verify;
+	struct gw__flow_table flows;
+	struct soft_target *target; /* one a rule */
+	uint32_t n_target_cap;
+	struct gw__toeplitz rss;
+	_Atomic uint64_t rx_wire, rx_packets, rx_bytes, rx_missed, rx_steer_miss, rx_steer_drop, rx_errors,
+		rx_l3_bad, rx_l4_bad;
+
+	_Alignas(64) _Atomic uint32_t step_lock;
+	struct soft_mr *mr;
+	uint32_t n_mr;
+	struct soft_cq *cq[SOFT_MAX_QUEUES];
+};
+
+static inline struct soft_nic *soft(struct gw__nic *nic)
+{
+	return (struct soft_nic *)nic;
+}
+
+/* Counters have one writer (the lock's holder) and any reader. */
+static inline void soft_add(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+static inline bool soft_try(_Atomic uint32_t *lock)
+{
+	return !atomic_load_explicit(lock, memory_order_seq_cst) &&
+	       !atomic_exchange_explicit(lock, 1, memory_order_seq_cst);
+}
+
+static inline void soft_unlock(_Atomic uint32_t *lock)
+{
+	atomic_store_explicit(lock, 0, memory_order_seq_cst);
+}
+
+void soft_lock(_Atomic uint32_t *lock); /* spins: holders stay for one burst */
+
+/* Queue memory has other writers at any time: each word is read once, here. */
+static inline uint32_t soft_read32(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+/* Distance from ci to a posted index, 0 if there is none or it lies outside the ring (*stale). */
+static inline uint32_t soft_posted(uint16_t pi, uint16_t ci, uint32_t n, bool *stale)
+{
+	uint16_t d = (uint16_t)(pi - ci);
+
+	*stale = d > n;
+	return *stale ? 0 : d;
+}
+
+/* host address of [addr, addr + len) under key, or NULL: unknown key, or outside. */
+static inline uint8_t *soft_translate(const struct soft_nic *nic, uint32_t key, uint64_t addr, uint32_t len)
+{
+	uint32_t i = key >> 8;
+	const struct soft_mr *mr;
+
+	if (i >= nic->n_mr)
+		return NULL;
+	mr = &nic->mr[i];
+	if (mr->key != key || len > mr->len || addr - mr->base > mr->len - len)
+		return NULL;
+	return mr->host + (addr - mr->base);
+}
+
+/* ---- cq.c ---- */
+uint32_t soft_cq_reload(struct soft_cq *cq);
+/* Entries that may still be written; re-reads the consumer index when fewer than want are known. */
+static inline uint32_t soft_cq_room(struct soft_cq *cq, uint32_t want)
+{
+	uint32_t used = cq->pi + cq->run.n + cq->promised - cq->ci;
+
+	return used <= cq->n && cq->n - used >= want ? cq->n - used : soft_cq_reload(cq);
+}
+struct soft_rx_done {
+	uint32_t len, meta, flow, hash, lost;
+	uint16_t idx;
+	uint64_t ts_ns;
+};
+void soft_cq_rx(struct soft_cq *cq, const struct soft_rq *rq, const struct soft_rx_done *d);
+void soft_cq_close_run(struct soft_cq *cq);
+void soft_cq_tx(struct soft_cq *cq, uint32_t number, uint16_t idx, uint8_t opcode);
+void soft_cq_error(struct soft_cq *cq, uint32_t number, uint16_t idx, uint8_t wqe_opcode, uint8_t syndrome,
+		   bool requester);
+/* Make everything visible and wake consumers of the queues in the mask. */
+void soft_cq_flush(struct soft_nic *nic, uint64_t *dirty);
+
+/* ---- rq.c ---- */
+int soft_deliver(void *ctx, const struct gw__frame *frames, int n);
+void soft_rq_flush(struct soft_rq *rq); /* state ERR: complete what is posted */
+
+/* ---- sq.c ---- */
+/* Under the tx lock. Frames moved. */
+int soft_tx_burst(struct soft_nic *nic, int budget);
+
+/* ---- mem.c ---- */
+int soft_mem_reg(struct gw__nic *nic, const void *ptr, void *host, size_t n_bytes, uint32_t *key);
+void soft_mem_unreg(struct gw__nic *nic, uint32_t key);
+
+#endif

@@ -1,0 +1,49 @@
+/* wire/flow_table.h: ordered rules over struct gw_match; the first that matches wins.
+ * Must not know queues as objects: a rule carries an opaque index. Next: flow_table.c. */
+#ifndef GW_WIRE_FLOW_TABLE_H
+#define GW_WIRE_FLOW_TABLE_H
+
+#include <gpuwire/flow.h>
+#include <stdbool.h>
+
+#include "wire/parse.h"
+
+/* Does one frame match? hdr as given to gw__parse(), hdr_len bytes of it readable. */
+bool gw__match(const struct gw_match *m, const uint8_t *hdr, uint32_t hdr_len, const struct gw__pkt *p);
+
+/* Can this match ever be evaluated as written? 0, or -EINVAL with the reason (reversed range, flex offset
+ * not a multiple of 4 or out of reach, id without a message type, classes mixed). */
+int gw__match_check(const struct gw_match *m, struct gw_diag *diag);
+
+struct gw__flow_table {
+	struct gw_flow_rule *rule;
+	uint32_t n, cap;
+};
+
+void gw__flow_table_fini(struct gw__flow_table *t);
+/* Append. 0, -ENOMEM, -EEXIST (a nonzero id is there already), -EINVAL. */
+int gw__flow_table_add(struct gw__flow_table *t, const struct gw_flow_rule *rule, struct gw_diag *diag);
+/* Remove every rule of an id; the others keep their order. 0 or -ENOENT. */
+int gw__flow_table_del(struct gw__flow_table *t, uint32_t id);
+
+/* Index of the first rule that matches, or -1. */
+static inline int gw__flow_table_find(const struct gw__flow_table *t, const uint8_t *hdr, uint32_t hdr_len,
+				      const struct gw__pkt *p)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct gw_match *m = &t->rule[i].match;
+
+		if (!m->fields)
+			return (int)i;
+		/* by far the most common rule: one look instead of a call */
+		if (m->fields == GW_MATCH_UDP_DST) {
+			if ((p->flags & GW__PKT_UDP) && p->dst_port >= m->udp_dst_lo &&
+			    p->dst_port <= m->udp_dst_hi)
+				return (int)i;
+		} else if (gw__match(m, hdr, hdr_len, p))
+			return (int)i;
+	}
+	return -1;
+}
+
+#endif
