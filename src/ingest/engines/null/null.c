@@ -660,11 +660,10 @@ static int null_flow_add(struct gw__engine *base, uint16_t port, const struct gw
 static int null_flow_del(struct gw__engine *base, uint16_t port, uint32_t flow_id)
 {
 	struct null_engine *e = (struct null_engine *)base;
-	uint32_t at;
 	int err;
 
 	pthread_mutex_lock(&e->lock);
-	err = gw__flow_table_del(&e->port[port].rules, flow_id, &at);
+	err = gw__flow_table_del(&e->port[port].rules, flow_id);
 	pthread_mutex_unlock(&e->lock);
 	return err;
 }
