@@ -1,15 +1,13 @@
 /* apps/gpuwire/cmd_prepare.c: `gpuwire prepare`: options of the capture writer. Nothing clever here.
  * Must not know images or frames. Next: src/data/prepare.h. */
 #include <argp.h>
-#include <arpa/inet.h>
-#include <net/ethernet.h>
-#include <netinet/ether.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "commands.h"
 #include "data/prepare.h"
 #include "number.h"
+#include "wire/build.h"
 
 #define MAX_FAULTS 1024
 
@@ -54,16 +52,13 @@ static const struct argp_option options[] = {
 
 static void parse_mac(struct argp_state *state, const char *option, const char *arg, uint8_t mac[6])
 {
-	struct ether_addr a;
-
-	if (!ether_aton_r(arg, &a))
+	if (gw__mac_from_text(arg, mac))
 		argp_error(state, "%s %s: six hexadecimal bytes with colons are needed", option, arg);
-	memcpy(mac, &a, 6);
 }
 
 static void parse_ip(struct argp_state *state, const char *option, const char *arg, uint8_t ip[4])
 {
-	if (inet_pton(AF_INET, arg, ip) != 1)
+	if (gw__ipv4_from_text(arg, ip))
 		argp_error(state, "%s %s: an address like 10.0.0.1 is needed", option, arg);
 }
 

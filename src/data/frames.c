@@ -6,11 +6,9 @@
 
 #include "base/diag.h"
 #include "data/resize.h"
+#include "wire/build.h"
+#include "wire/parse.h"
 
-#define ETH_HEADER 14u
-#define IP_HEADER 20u
-#define UDP_HEADER 8u
-#define HEADERS (ETH_HEADER + IP_HEADER + UDP_HEADER)
 #define FRAME_MAX 9100u /* the largest the library's ports carry */
 
 void gw__frame_opts_default(struct gw__frame_opts *o)
@@ -79,9 +77,9 @@ int gw__frame_opts_check(struct gw__frame_opts *o, struct gw_diag *diag)
 
 	if (!o->payload_byte_offset)
 		o->payload_byte_offset = o->header_size;
-	if (o->header_size < HEADERS || o->header_size > 1024)
+	if (o->header_size < GW_UDP4_HDR || o->header_size > 1024)
 		return gw__fail(diag, -EINVAL, "header-size %u: Ethernet, IPv4 and UDP need %u, and 1024 is the limit",
-				o->header_size, HEADERS);
+				o->header_size, GW_UDP4_HDR);
 	if (o->payload_byte_offset < o->header_size || o->payload_byte_offset > 2048)
 		return gw__fail(diag, -EINVAL, "payload-byte-offset %u: must lie between header-size, %u, and 2048",
 				o->payload_byte_offset, o->header_size);
@@ -107,54 +105,21 @@ void gw__put_bits(uint8_t *bytes, uint32_t offset, uint32_t width, uint32_t valu
 	}
 }
 
-static void put16(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static void put_checksum(uint8_t *ip)
-{
-	uint32_t sum = 0;
-
-	put16(ip + 10, 0);
-	for (uint32_t i = 0; i < IP_HEADER; i += 2)
-		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	put16(ip + 10, ~sum & 0xffff);
-}
-
-static void put_headers(const struct gw__frame_opts *o, uint8_t *frame)
-{
-	uint8_t *ip = frame + ETH_HEADER, *udp = ip + IP_HEADER;
-	uint32_t n_ip = gw__frame_bytes(o) - ETH_HEADER;
-
-	memcpy(frame, o->eth_dst, 6);
-	memcpy(frame + 6, o->eth_src, 6);
-	put16(frame + 12, 0x0800);
-	ip[0] = 0x45;
-	put16(ip + 2, n_ip);
-	put16(ip + 6, 0x4000); /* do not fragment, so the identification may stay 0 */
-	ip[8] = 64;
-	ip[9] = 17;
-	memcpy(ip + 12, o->ip_src, 4);
-	memcpy(ip + 16, o->ip_dst, 4);
-	put16(udp, o->udp_port);
-	put16(udp + 2, o->udp_port);
-	put16(udp + 4, n_ip - IP_HEADER); /* checksum 0: none, as IPv4 allows */
-}
-
 void gw__frame_build(const struct gw__frame_opts *o, uint64_t n, const int8_t *tensor, uint8_t *frame)
 {
 	uint32_t packet = (uint32_t)(n % o->packets_per_image);
 	uint32_t seq = (uint32_t)(n % gw__frames_per_batch(o));
+	struct gw__udp_hdr h = { .udp_src = o->udp_port, .udp_dst = o->udp_port };
 
+	memcpy(h.eth_dst, o->eth_dst, 6);
+	memcpy(h.eth_src, o->eth_src, 6);
+	memcpy(h.ip_src, o->ip_src, 4);
+	memcpy(h.ip_dst, o->ip_dst, 4);
 	memset(frame, 0, o->payload_byte_offset);
-	put_headers(o, frame);
+	gw__build_udp4(frame, &h, NULL, gw__frame_bytes(o) - GW_UDP4_HDR); /* FRAME_MAX fits 16 bits: cannot fail */
 	/* Twice: the checksum covers the stamped header, and the field wins where it lies on the checksum itself. */
 	gw__put_bits(frame, o->seq_bit_offset, o->seq_bit_width, seq);
-	put_checksum(frame + ETH_HEADER);
+	gw__ipv4_set_checksum(frame + GW_ETH_HDR, 20);
 	gw__put_bits(frame, o->seq_bit_offset, o->seq_bit_width, seq);
 	memcpy(frame + o->payload_byte_offset, tensor + (size_t)packet * o->out_payload_len, o->out_payload_len);
 }
