@@ -278,8 +278,8 @@ static void join_all(struct app *a)
 		pcap_tx_stop(&a->tx);
 		pthread_join(a->tx_thread, NULL);
 	}
-	if (a->gw && receives(a) && a->rx_started)
-		(void)gw_port_drop_all(a->gw, a->rx.port, true);
+	if (a->rx_started && gw_port_drop_all(a->gw, a->rx.port, true))
+		fprintf(stderr, "%s: its gate does not shut; late packets may still come\n", a->set.rx_port);
 	if (interrupted)
 		atomic_store_explicit(&a->infer.discard, true, memory_order_relaxed);
 	atomic_store_explicit(&a->rx.finish, true, memory_order_release);
