@@ -76,7 +76,7 @@ function(gw_kernels layer file symbol)
   endif()
   set(src ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.fatbin)
-  set(asm ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.S)
+  set(asm ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.c)
   set(gencode "")
   foreach(a IN LISTS GPUWIRE_CUDA_ARCHS)
     list(APPEND gencode -gencode arch=compute_${a},code=sm_${a})
@@ -84,11 +84,10 @@ function(gw_kernels layer file symbol)
   list(GET GPUWIRE_CUDA_ARCHS -1 last)
   list(APPEND gencode -gencode arch=compute_${last},code=compute_${last})
   set(inc "$<TARGET_PROPERTY:gw_${layer},INCLUDE_DIRECTORIES>")
-  file(WRITE ${asm} ".section .rodata\n.balign 64\n.global ${symbol}\n.hidden ${symbol}\n${symbol}:\n"
-    ".incbin \"${fatbin}\"\n.section .note.GNU-stack,\"\",@progbits\n")
-  enable_language(ASM)
+  file(WRITE ${asm} "/* the bytes of ${file}, compiled */\n__asm__(\".section .rodata\\n.balign 64\\n.globl ${symbol}\\n\"\n"
+    "\".hidden ${symbol}\\n${symbol}:\\n.incbin \\\"${fatbin}\\\"\\n.previous\\n\");\n")
   add_custom_command(OUTPUT ${fatbin} DEPENDS ${src} VERBATIM COMMAND_EXPAND_LISTS
-    COMMAND ${GW_NVCC} -std=c++17 -O3 -fatbin ${gencode} "-I$<JOIN:${inc},;-I>" -MD -MF ${fatbin}.d
+    COMMAND ${GW_NVCC} -std=c++17 -O3 -fatbin -Xfatbin -compress-all --threads 2 ${gencode} "-I$<JOIN:${inc},;-I>" -MD -MF ${fatbin}.d
             -Werror=cross-execution-space-call -o ${fatbin} ${src}
     DEPFILE ${fatbin}.d COMMENT "nvcc ${file}")
   set_property(SOURCE ${asm} APPEND PROPERTY OBJECT_DEPENDS ${fatbin})
