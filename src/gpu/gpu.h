@@ -35,6 +35,7 @@ struct gw__graph; /* work recorded once and launched again */
 /* Control and data ops of one backend; all filled in, typed refusals where absent. */
 struct gw__gpu_ops {
 	const char *name;
+	bool cpu_twins; /* the library's own work runs on the CPU, by host_call; else it is launched */
 	int (*mem_alloc)(enum gw_mem_kind kind, size_t n_bytes, int affinity, void **out, struct gw_diag *diag);
 	void (*mem_free)(void *ptr);
 	/* The address through which the CPU (and the soft NIC) may touch ptr, or NULL: device memory of a

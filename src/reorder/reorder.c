@@ -11,6 +11,7 @@
 #include "base/bitmap.h"
 #include "base/diag.h"
 #include "base/ring.h"
+#include "reorder/cuda/scatter_cuda.h"
 #include "reorder/plan.h"
 #include "reorder/scatter.h"
 
@@ -26,6 +27,7 @@ struct out_buf {
 	uint8_t *host; /* where the CPU writes */
 	enum buf_state state;
 	bool consumer_done;   /* given back, or never handed over */
+	bool refused;         /* its launch was refused: the window is dropped */
 	bool retired;         /* its last piece ran and its slots were reported */
 	uint32_t n_launched;  /* moves in pieces so far */
 	uint64_t last_piece;  /* index of the closing piece, once CLOSED */
@@ -44,6 +46,7 @@ struct piece {
 struct gw__reorder {
 	struct gw__plan plan;
 	struct gw__scatter scatter;
+	const struct gw__kernel *kernel; /* a window is one launch; NULL = pieces on the CPU */
 	struct gw__reorder_config c;
 	char *name;
 	struct gw_stream *own_stream;
@@ -92,13 +95,19 @@ static void launch(struct gw__reorder *r, struct out_buf *b, bool last)
 	int err;
 
 	/* the rest of the ring is kept for the closing pieces */
-	if (!last && r->tail - r->head > r->piece_mask - r->c.n_out)
+	if (!last && (r->kernel || r->tail - r->head > r->piece_mask - r->c.n_out))
 		return;
 	*p = (struct piece){ .r = r, .b = b, .from = b->n_launched, .to = b->win.n_placed, .last = last };
-	err = gpu->host_call(r->c.stream, run_piece, p);
+	if (r->kernel) /* over when the window's event fires */
+		err = gw__scatter_cuda(gpu, r->c.stream, r->kernel, &r->scatter, b->out.tensor, b->win.move,
+				       b->win.n_placed, b->win.valid, r->c.packets_per_batch);
+	else
+		err = gpu->host_call(r->c.stream, run_piece, p);
 	if (err && !last)
 		return;
-	if (err) { /* no memory, or a backend without host calls: after all that is queued, on this thread */
+	if (err && r->kernel) { /* refused: nothing was written, so nothing may be handed over */
+		b->refused = true;
+	} else if (err) { /* no memory, or a backend without host calls: after all that is queued, on this thread */
 		err = gpu->stream_sync(r->c.stream);
 		run_piece(p);
 	}
@@ -197,7 +206,7 @@ static struct out_buf *take_buffer(struct gw__reorder *r)
 		r->next_buf = r->next_buf + 1 == r->c.n_out ? 0 : r->next_buf + 1;
 		if (b->state == FREE) {
 			b->state = OPEN;
-			b->consumer_done = b->retired = false;
+			b->consumer_done = b->retired = b->refused = false;
 			b->n_launched = 0;
 			return b;
 		}
@@ -243,7 +252,7 @@ static uint32_t hand_over(struct gw__reorder *r, struct gw__plan_window *w)
 	err = r->c.gpu->event_record(b->event, r->c.stream);
 	if (err) /* the event stays as it was, fired: make that true */
 		err = r->c.gpu->stream_sync(r->c.stream);
-	if (!full && r->c.drop_missing) {
+	if (b->refused || (!full && r->c.drop_missing)) {
 		r->st.dropped_windows++;
 		r->st.dropped_packets += w->n_placed;
 		b->consumer_done = true;
@@ -406,14 +415,36 @@ static int init_rules(struct gw__reorder *r, struct gw_diag *diag)
 	err = check(c, &r->plan, (size_t)r->scatter.out_len * c->packets_per_batch, diag);
 	if (err)
 		return err;
+	r->scatter.src_stride = c->src_stride;
+	if (!c->gpu->cpu_twins) {
+		r->scatter.src = c->src_base;
+		return gw__scatter_cuda_prepare(c->gpu, &r->scatter, c->swap, &r->kernel, diag);
+	}
 	src = c->src_host ? c->src_host : c->gpu->host_alias(c->src_base, c->src_stride);
 	if (!src || !c->gpu->host_alias(c->out_base, c->out_size))
 		return gw__fail(diag, -ENOTSUP,
 				"reorder '%s': source or output is GPU memory that the CPU cannot reach on '%s'; "
 				"use memory of kind host_pinned", c->name, c->gpu->name);
 	r->scatter.src = src;
-	r->scatter.src_stride = c->src_stride;
 	return 0;
+}
+
+/* What a launch reads: beside the output on a card, ordinary memory on the CPU. Zeroed. */
+static void *table_alloc(struct gw__reorder *r, size_t n, size_t size)
+{
+	void *p = NULL;
+
+	if (!r->kernel)
+		return gw__calloc(n, size);
+	return r->c.gpu->mem_alloc(GW_MEM_HOST_PINNED, n * size, 0, &p, NULL) ? NULL : p;
+}
+
+static void table_free(struct gw__reorder *r, void *p)
+{
+	if (r->kernel && p)
+		r->c.gpu->mem_free(p);
+	else
+		gw__free(p);
 }
 
 static int init_memory(struct gw__reorder *r)
@@ -427,8 +458,8 @@ static int init_memory(struct gw__reorder *r)
 	r->piece_mask = cap - 1;
 	r->piece = gw__calloc(cap, sizeof(*r->piece));
 	r->buf = gw__calloc(n, sizeof(*r->buf));
-	r->bits = gw__calloc((gw__bitmap_words(per) + gw__bitmap_words(r->n_groups)) * n, sizeof(*r->bits));
-	r->moves = gw__calloc((size_t)per * n, sizeof(*r->moves));
+	r->bits = table_alloc(r, (gw__bitmap_words(per) + gw__bitmap_words(r->n_groups)) * n, sizeof(*r->bits));
+	r->moves = table_alloc(r, (size_t)per * n, sizeof(*r->moves));
 	r->ready = gw__calloc(n, sizeof(*r->ready));
 	r->reject = gw__calloc(REJECT_MAX, sizeof(*r->reject));
 	err = gw__ring_init(&r->done, 2 * n, sizeof(uint32_t));
@@ -531,8 +562,8 @@ void gw__reorder_destroy(struct gw__reorder *r)
 	gw__ring_fini(&r->done);
 	gw__free(r->reject);
 	gw__free(r->ready);
-	gw__free(r->moves);
-	gw__free(r->bits);
+	table_free(r, r->moves);
+	table_free(r, r->bits);
 	gw__free(r->buf);
 	gw__free(r->piece);
 	gw__free(r->name);

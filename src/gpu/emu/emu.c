@@ -78,6 +78,7 @@ static const char *describe(void)
 
 const struct gw__gpu_ops gw__gpu_emu = {
 	.name = "emu",
+	.cpu_twins = true,
 	.mem_alloc = mem_alloc,
 	.mem_free = mem_free,
 	.host_alias = host_alias,
