@@ -405,6 +405,11 @@ static int init_rules(struct gw__reorder *r, struct gw_diag *diag)
 				"reorder '%s': packets_per_batch %u must divide 2^%u, the range of a sequence "
 				"number of 1 to 32 bits, and 1 to %u windows can be open (%u asked)", c->name,
 				c->packets_per_batch, c->seq_bits, GW__PLAN_MAX_OPEN, c->max_open);
+	if (c->batch_bits && (uint64_t)c->packets_per_batch << c->batch_bits != (uint64_t)1 << c->seq_bits)
+		return gw__fail(diag, -EINVAL,
+				"reorder '%s': a batch number of %u bits beside a sequence number of %u means "
+				"2^(%u - %u) packets a window, not %u", c->name, c->batch_bits, c->seq_bits,
+				c->seq_bits, c->batch_bits, c->packets_per_batch);
 	err = gw__scatter_init(&r->scatter, gw__simd_best(), c->in_type, c->out_type, c->swap, c->payload_len,
 			       c->fill);
 	if (err)
