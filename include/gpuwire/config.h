@@ -49,6 +49,22 @@ GW_API GW_MUST_CHECK int gw_config_str(const struct gw_config *cfg, const char *
 /* Where a key stands: "file:line" into buf, or the file alone if the key is absent. */
 GW_API void gw_config_where(const struct gw_config *cfg, const char *path, char *buf, size_t n);
 
+/* The one table of keys, in words: what the parser checks is what these say. */
+enum gw_config_doc {
+	GW_CONFIG_EXPLAIN,  /* one key (or counter) by name, or, with key NULL, one line for each */
+	GW_CONFIG_SCHEMA,   /* JSON Schema, for editors */
+	GW_CONFIG_MAN,      /* gpuwire-config.5 as scdoc source */
+	GW_CONFIG_MARKDOWN, /* docs/config.md */
+};
+typedef void (*gw_config_text_fn)(void *ctx, const char *text);
+
+/* Write a description, piece by piece.
+ *   key  EXPLAIN: "interfaces.0.rx.queues.0.timeout_us", "timeout_us", or NULL; else not read
+ *   fn   called with each piece of text, on the caller's thread
+ * Returns 0; -ENOENT no such key (*diag: the nearest spelling); -EINVAL. Any thread. Blocks: no. */
+GW_API GW_MUST_CHECK int gw_config_describe(enum gw_config_doc what, const char *key, gw_config_text_fn fn,
+					    void *ctx, struct gw_diag *diag);
+
 #ifdef __cplusplus
 }
 #endif

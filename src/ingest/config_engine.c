@@ -9,40 +9,26 @@
 #include "ingest/config_value.h"
 #include "ingest/engine.h"
 
-/* A program that links no engines (a fuzzer, a checker) has no table: then only names are checked. */
-extern const struct gw__engine_row gw__engines[] __attribute__((weak));
-
-static bool have_table(void)
-{
-	const struct gw__engine_row *volatile rows = gw__engines;
-
-	return rows != NULL;
-}
-
 static const struct gw__engine_row *engine_row(const char *name)
 {
-	for (const struct gw__engine_row *r = have_table() ? gw__engines : NULL; r && r->name; r++)
+	for (const struct gw__engine_row *r = gw__engines; r->name; r++)
 		if (!strcmp(r->name, name))
 			return r;
 	return NULL;
 }
 
-/* Compiled in here? Without a table: the two that always are. */
+/* Compiled in here? */
 static bool present(const char *name)
 {
 	const struct gw__engine_row *r = engine_row(name);
 
-	return r ? r->ops != NULL : !have_table() && (!strcmp(name, "nic") || !strcmp(name, "null"));
+	return r && r->ops;
 }
 
 static void present_list(char *buf, size_t n)
 {
 	size_t at = 0;
 
-	if (!have_table()) {
-		snprintf(buf, n, "nic, null");
-		return;
-	}
 	buf[0] = '\0';
 	for (const struct gw__engine_row *r = gw__engines; r->name && at < n; r++)
 		if (r->ops)
@@ -78,14 +64,11 @@ static void way_out(const struct gw__loader *l, char *buf, size_t size)
 
 static int not_here(struct gw__loader *l, const struct gw__ynode *at, const char *asked)
 {
-	const struct gw__engine_row *r = engine_row(asked);
-	char list[100], line[300];
+	char list[100], line[320];
 
 	present_list(list, sizeof(list));
 	way_out(l, line, sizeof(line));
-	return gw__cfg_bad(l, at, -ENOTSUP, "%s is not compiled in%s%.60s%s (there is: %s); use %s", asked,
-			   r && r->reason ? " (" : "", r && r->reason ? r->reason : "", r && r->reason ? ")" : "", list,
-			   line);
+	return gw__cfg_bad(l, at, -ENOTSUP, "%s is not compiled in (there is: %s); use %s", asked, list, line);
 }
 
 /* --engine NAME: taken at its word, and every card's address must be replaced. */
@@ -150,12 +133,13 @@ static const char *override_of(const struct gw__loader *l, const char *name)
 
 static bool is_link(const char *s)
 {
+	/* a cable whose other end is the same port takes no argument */
 	static const char *const kinds[] = { "cable:", "shm:", "udp:", "dgram:", "packet:", "pcap:", "pcap-out:" };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strncmp(s, kinds[i], strlen(kinds[i])) && s[strlen(kinds[i])])
 			return true;
-	return false;
+	return !strcmp(s, "loopback");
 }
 
 static int check_address(struct gw__loader *l, const struct gw__ynode *at, const struct gw_cfg_port *p)
@@ -189,12 +173,13 @@ int gw__cfg_address(struct gw__loader *l, const struct gw__ynode *iface, struct 
 {
 	const struct gw__ynode *at = gw__y_get(iface, "address");
 	const char *o = override_of(l, port->name), *a = o ? o : at->text;
+	bool single = !(iface->index & 1) && !iface->next;
 	char cable[32];
 
 	/* loopback: sw: one cable for each pair of ports; a single port is its own peer */
-	if (!o && l->cable && !is_link(a)) {
+	if (!o && l->cable && (!is_link(a) || !strcmp(a, "loopback"))) {
 		snprintf(cable, sizeof(cable), "cable:%u", (unsigned)iface->index / 2);
-		a = cable;
+		a = single ? "loopback" : cable;
 	}
 	if (!gw__cfg_copy(port->address, sizeof(port->address), a))
 		return gw__cfg_bad(l, at, -EINVAL, "%zu bytes is above %zu; use a shorter address", strlen(a),

@@ -135,8 +135,7 @@ struct gw__ynode *gw__cfg_find(const struct gw_config *c, const char *path)
 	return n;
 }
 
-/* The row that a path speaks of, whether or not the file has the key. */
-static const struct gw__key *row_of(const char *path)
+const struct gw__key *gw__cfg_row(const char *path)
 {
 	const struct gw__key *row = NULL;
 	char key[GW_CFG_NAME + 1];
@@ -161,7 +160,7 @@ static const struct gw__key *row_of(const char *path)
 static int lookup(const struct gw_config *c, const char *path, const char **text, struct gw_diag *diag)
 {
 	const struct gw__ynode *n = gw__cfg_find(c, path);
-	const struct gw__key *row = row_of(path);
+	const struct gw__key *row = gw__cfg_row(path);
 
 	if (n && gw__y_null(n))
 		n = NULL;

@@ -51,6 +51,8 @@ bool gw__cfg_bool(const struct gw__ynode *map, const char *key);
 const char *gw__cfg_str(const struct gw__ynode *map, const char *key);
 /* Which of the row's words, from 0. */
 int gw__cfg_enum(const struct gw__ynode *map, const char *key);
+/* The row that a path speaks of, whether or not a file has the key. */
+const struct gw__key *gw__cfg_row(const char *path);
 struct gw__ynode *gw__cfg_find(const struct gw_config *c, const char *path); /* "a.b.0.c" */
 
 /* config_set.c: --set and the rest of what the command line changes. */

@@ -6,6 +6,7 @@
 
 #include "base/diag.h"
 #include "base/log.h"
+#include "ingest/counters.h"
 #include "ingest/gw.h"
 
 #define DROP_LINE_NS 500000000u
@@ -107,71 +108,14 @@ int gw_reorder_stats(struct gw *gw, const char *reorder_name, struct gw_reorder_
 
 /* ---- every counter by name ------------------------------------------------------------------- */
 
-struct row {
-	const char *name, *help;
-	size_t at;
-};
-
-#define PORT(f, h) { #f, h, offsetof(struct gw_port_stats, f) }
-#define QUEUE(f, h) { #f, h, offsetof(struct gw_queue_stats, f) }
-#define PLAN(f, h) { #f, h, offsetof(struct gw_reorder_stats, f) }
-
-static const struct row port_rows[] = {
-	PORT(rx_wire_packets, "frames the link handed to the port"),
-	PORT(rx_packets, "frames written into a queue's slot"),
-	PORT(rx_bytes, "bytes of those frames"),
-	PORT(rx_missed, "frames that found no slot posted: the consumer is late"),
-	PORT(rx_steer_miss, "frames that no rule matched"),
-	PORT(rx_steer_drop, "frames that a drop rule or the shut gate took"),
-	PORT(rx_errors, "runts, frames longer than the slot, frames that could not be read"),
-	PORT(rx_l3_bad, "delivered with a false IPv4 length or checksum"),
-	PORT(rx_l4_bad, "delivered with a false UDP length or checksum"),
-	PORT(tx_packets, "frames the link took"),
-	PORT(tx_bytes, "bytes of those frames"),
-	PORT(tx_errors, "requests refused: key, length or opcode"),
-	PORT(tx_dropped, "frames the link refused for good"),
-	PORT(tx_paused, "times the link held the sender back"),
-};
-
-static const struct row rxq_rows[] = {
-	QUEUE(rx_packets, "packets taken from the completion queue"),
-	QUEUE(rx_bytes, "bytes of those packets"),
-	QUEUE(delivered_bursts, "raw bursts the application took"),
-	QUEUE(delivered_packets, "packets in them"),
-	QUEUE(no_free_bursts, "times the burst pool ran empty"),
-	QUEUE(in_flight, "packets taken and not yet placed, delivered or dropped"),
-};
-
-static const struct row txq_rows[] = {
-	QUEUE(tx_packets, "packets submitted"),
-	QUEUE(tx_bytes, "bytes of those packets"),
-	QUEUE(tx_completions, "packets whose slot came back"),
-	QUEUE(in_flight, "packets submitted and not completed"),
-};
-
-static const struct row plan_rows[] = {
-	PLAN(windows, "windows handed over"),
-	PLAN(windows_incomplete, "of those, with a hole"),
-	PLAN(placed_packets, "packets placed in windows handed over or open"),
-	PLAN(duplicate_packets, "packets whose place was taken already"),
-	PLAN(late_packets, "packets of a window handed over before"),
-	PLAN(stale_packets, "packets further back than the number can say"),
-	PLAN(bad_packets, "packets with the number or the payload outside the frame"),
-	PLAN(missing_packets, "holes in windows handed over"),
-	PLAN(no_free_buffers, "times no output buffer was free"),
-	PLAN(open_packets, "packets placed in windows still open"),
-	PLAN(dropped_windows, "windows dropped for a hole (missing_action: drop)"),
-	PLAN(dropped_packets, "packets in them"),
-};
-
 struct sheet {
 	struct gw_counter *out;
 	int n, at;
 };
 
-static void put_rows(struct sheet *s, const char *scope, const struct row *rows, size_t n, const void *from)
+static void put_rows(struct sheet *s, const char *scope, const struct gw__counter_row *rows, const void *from)
 {
-	for (size_t i = 0; i < n; i++, s->at++) {
+	for (size_t i = 0; rows[i].name; i++, s->at++) {
 		struct gw_counter *c;
 
 		if (s->at >= s->n)
@@ -184,8 +128,6 @@ static void put_rows(struct sheet *s, const char *scope, const struct row *rows,
 	}
 }
 
-#define PUT(s, scope, rows, from) put_rows(s, scope, rows, sizeof(rows) / sizeof(*(rows)), from)
-
 static void put_rxq(struct sheet *s, struct gw__rx_queue *q, const char *port)
 {
 	struct gw_queue_stats qs;
@@ -194,13 +136,13 @@ static void put_rxq(struct sheet *s, struct gw__rx_queue *q, const char *port)
 
 	read_rxq(q, &qs, &rs);
 	snprintf(scope, sizeof(scope), "%s/rx%u", port, q->id);
-	PUT(s, scope, rxq_rows, &qs);
+	put_rows(s, scope, gw__rxq_rows, &qs);
 	for (uint32_t k = 0; k < q->n_plans; k++) {
 		pthread_mutex_lock(&q->lock);
 		gw__reorder_stats(q->plan[k].r, &rs);
 		pthread_mutex_unlock(&q->lock);
 		snprintf(scope, sizeof(scope), "%s/%s", port, q->plan[k].cfg->name);
-		PUT(s, scope, plan_rows, &rs);
+		put_rows(s, scope, gw__plan_rows, &rs);
 	}
 }
 
@@ -217,14 +159,14 @@ int gw_counters(struct gw *gw, struct gw_counter *out, int n)
 		char scope[GW_CFG_NAME + 16];
 
 		if (!gw_port_stats(gw, p, &ps))
-			PUT(&s, c->name, port_rows, &ps);
+			put_rows(&s, c->name, gw__port_rows, &ps);
 		for (uint32_t i = 0; i < c->n_rxq; i++)
 			put_rxq(&s, &gw->port[p].rxq[i], c->name);
 		for (uint32_t i = 0; i < c->n_txq; i++) {
 			if (gw_txq_stats(gw, p, gw->port[p].txq[i].id, &qs))
 				continue;
 			snprintf(scope, sizeof(scope), "%s/tx%u", c->name, gw->port[p].txq[i].id);
-			PUT(&s, scope, txq_rows, &qs);
+			put_rows(&s, scope, gw__txq_rows, &qs);
 		}
 	}
 	return s.at;
