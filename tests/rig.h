@@ -40,10 +40,10 @@ static inline void rig_defaults(struct rig *r)
 	r->rx_bufs = r->rx_bufs ? r->rx_bufs : 256;
 	r->payload = r->payload ? r->payload : 64;
 	r->rx_size = r->rx_size ? r->rx_size : r->ppb ? (r->rx_hdr ? 0 : RIG_HDR) + r->payload : 2048;
-	r->batch = r->batch ? r->batch : 32;
+	r->batch = r->batch ? r->batch : r->ppb > 32 ? r->ppb : 32;
 	r->meta = r->meta ? r->meta : 256;
 	r->n_rxq = r->n_rxq ? r->n_rxq : 1;
-	r->payload_kind = r->payload_kind ? r->payload_kind : "host";
+	r->payload_kind = r->payload_kind ? r->payload_kind : r->out_type ? "host_pinned" : "host";
 	r->seq_bits = r->seq_bits ? r->seq_bits : 16;
 	r->out_bufs = r->out_bufs ? r->out_bufs : 4;
 }
@@ -112,7 +112,7 @@ static inline void rig_yaml(const struct rig *r, struct rig_text *t)
 	rig_region(t, "tx", "host", r->tx_bufs, r->tx_size);
 	if (r->rx_hdr)
 		rig_region(t, "rx_hdr", "host", r->rx_bufs, r->rx_hdr);
-	rig_region(t, "rx", r->out_type ? "host_pinned" : r->payload_kind, r->rx_bufs, r->rx_size);
+	rig_region(t, "rx", r->payload_kind, r->rx_bufs, r->rx_size);
 	if (r->ppb)
 		rig_region(t, "out", r->out_type ? "host_pinned" : "host", r->out_bufs, r->ppb * r->payload * elem);
 	rig_put(t, "interfaces:\n  - name: tx_port\n    address: %s\n    tx:\n      queues:\n"

@@ -1,0 +1,239 @@
+/* Opening, starting, stopping, closing, waiting, counting. */
+#include <pthread.h>
+
+#include "bed.h"
+
+static void names(const char *engine)
+{
+	struct bed b = { .r = { .n_rxq = 2 } };
+	struct gw_burst burst;
+	struct gw_tx tx;
+
+	bed_open(&b, engine);
+	T_RC(gw_port_id(b.gw, "tx_port"), 0);
+	T_RC(gw_port_id(b.gw, "rx_port"), 1);
+	T_RC(gw_port_id(b.gw, "nobody"), -ENOENT);
+	T_RC(gw_port_n_rxq(b.gw, 1), 2);
+	T_RC(gw_port_n_txq(b.gw, 0), 1);
+	T_RC(gw_port_n_rxq(b.gw, 2), -EINVAL);
+	T_RC(gw_rx_burst(b.gw, 1, 2, &burst), -EINVAL);
+	T_RC(gw_rx_burst(b.gw, 7, 0, &burst), -EINVAL);
+	T_RC(gw_rx_burst(b.gw, 1, 0, NULL), -EINVAL);
+	T_RC(gw_rx_burst(NULL, 1, 0, &burst), -EINVAL);
+	T_RC(gw_tx_reserve(b.gw, 1, 0, 1, &tx), -EINVAL);
+	T_RC(gw_tx_reserve(b.gw, 0, 0, 0, &tx), -EINVAL);
+	T_RC(gw_rx_wait(b.gw, 0, 0, 0), -EINVAL);
+	T_RC(gw_tx_wait(b.gw, 1, 0, 0), -EINVAL);
+	bed_close(&b);
+}
+
+static void start_twice(const char *engine)
+{
+	struct bed b = { .r = { .batch = 1 } };
+	struct gw_diag d = { "" };
+
+	bed_open(&b, engine);
+	T_RC(gw_start(b.gw, &d), -EBUSY);
+	T_OK(d.text[0] != '\0');
+	gw_stop(b.gw);
+	gw_stop(b.gw);
+	bed_free(&b);
+	gw_close(NULL);
+	gw_stop(NULL);
+}
+
+/* Open and close without a start; and without traffic. */
+static void unused(const char *engine)
+{
+	struct bed b = { .r = { .ppb = 4 } };
+
+	bed_open_only(&b, engine);
+	bed_free(&b);
+	bed_open(&b, engine);
+	bed_close(&b);
+}
+
+static void start_again(const char *engine)
+{
+	struct bed b = { .r = { .batch = 5 } };
+
+	bed_open(&b, engine);
+	for (uint32_t i = 0; i < 3; i++) {
+		T_EQ(bed_send(&b, 10 * i, 10, RIG_PORT), 10);
+		T_EQ(bed_expect(&b, 0, 10 * i, 10), 10);
+		gw_stop(b.gw);
+		T_RC(gw_start(b.gw, NULL), 0);
+	}
+	T_EQ(bed_port(&b, 1).rx_packets, 30);
+	bed_close(&b);
+}
+
+/* Bursts held, frames waiting on both sides, a reservation open: close all the same. */
+static void close_busy(const char *engine)
+{
+	for (int i = 0; i < 5; i++) {
+		struct bed b = { .r = { .batch = 4, .rx_bufs = 16, .tx_bufs = 64, .ppb = i & 1 ? 4 : 0 } };
+		struct gw_burst held;
+		struct gw_tx tx;
+
+		bed_open(&b, engine);
+		T_RC(gw_port_set_pause(b.gw, 1, true), 0);
+		T_OK(bed_send(&b, 0, 40, RIG_PORT) >= 16);
+		T_RC(bed_take(&b, 0, SOON, &held), 1);
+		T_OK(gw_tx_reserve(b.gw, 0, 0, 4, &tx) >= 0);
+		bed_free(&b);
+	}
+}
+
+/* After a stop what was handed over can still be taken; then the consumer is told. */
+static void stop_then_take(const char *engine)
+{
+	struct bed b = { .r = { .batch = 4 } };
+	struct gw_burst burst;
+
+	bed_open(&b, engine);
+	T_EQ(bed_send(&b, 0, 10, RIG_PORT), 10);
+	T_RC(gw_tx_drain(b.gw, 0, 0, SOON), 0);
+	gw_stop(b.gw);
+	T_EQ(bed_expect(&b, 0, 0, 10), 10);
+	T_RC(gw_rx_burst(b.gw, 1, 0, &burst), -ESHUTDOWN);
+	T_RC(gw_rx_wait(b.gw, 1, 0, SOON), -ESHUTDOWN);
+	bed_free(&b);
+}
+
+static void *wait_for_stop(void *arg)
+{
+	struct bed *b = arg;
+
+	return (void *)(intptr_t)gw_rx_wait(b->gw, 1, 0, UINT64_MAX);
+}
+
+static void stop_wakes(const char *engine)
+{
+	struct bed b = { .r = { .batch = 4 } };
+	pthread_t t;
+	void *r;
+
+	bed_open(&b, engine);
+	T_NEED(!pthread_create(&t, NULL, wait_for_stop, &b));
+	(void)!gw_tx_wait(b.gw, 0, 0, MS);
+	gw_stop(b.gw);
+	pthread_join(t, &r);
+	T_EQ((intptr_t)r, -ESHUTDOWN);
+	bed_free(&b);
+}
+
+static void wait_wakes(const char *engine)
+{
+	struct bed b = { .r = { .batch = 1 } };
+	uint64_t t0, t1;
+
+	bed_open(&b, engine);
+	t0 = bed_now();
+	T_RC(gw_rx_wait(b.gw, 1, 0, 20 * MS), 0);
+	t1 = bed_now();
+	T_OK(t1 - t0 >= 20 * MS);
+	T_EQ(bed_send(&b, 0, 1, RIG_PORT), 1);
+	T_RC(gw_rx_wait(b.gw, 1, 0, SOON), 1);
+	T_RC(gw_rx_wait(b.gw, 1, 0, 0), 1);
+	T_EQ(bed_expect(&b, 0, 0, 1), 1);
+	bed_close(&b);
+}
+
+struct traffic {
+	struct bed *b;
+	uint32_t n, sent;
+};
+
+static void *sender(void *arg)
+{
+	struct traffic *t = arg;
+
+	t->sent = bed_send(t->b, 0, t->n, RIG_PORT);
+	return NULL;
+}
+
+/* Two threads, both sides at full speed, every byte looked at, sums closing on demand all the while. */
+static void long_run(const char *engine, bool pause)
+{
+	struct bed b = { .r = { .batch = 64, .rx_bufs = 512, .timeout_us = 1000 } };
+	struct traffic t = { .b = &b, .n = 30000 };
+	struct gw_burst burst;
+	uint32_t got = 0, last = 0, back = 0;
+	pthread_t thread;
+
+	bed_open(&b, engine);
+	T_RC(gw_port_set_pause(b.gw, 1, pause), 0);
+	T_NEED(!pthread_create(&thread, NULL, sender, &t));
+	while (bed_take(&b, 0, pause && got < t.n ? SOON : 300 * MS, &burst) == 1) {
+		struct gw_queue_stats s = bed_rxq(&b, 0);
+
+		got += burst.n_pkts;
+		T_EQ(s.rx_packets, s.in_flight + s.delivered_packets);
+		back += got > burst.n_pkts && (uint16_t)(rig_seq(&burst, 0, 16) - last) > 0x7fff;
+		last = rig_seq(&burst, burst.n_pkts - 1, 16);
+		gw_burst_release(&burst);
+		if (pause && got == t.n)
+			break;
+	}
+	pthread_join(thread, NULL);
+	T_EQ(t.sent, t.n);
+	T_EQ(back, 0);
+	T_EQ(got + bed_port(&b, 1).rx_missed, t.n);
+	T_OK(!pause || got == t.n);
+	bed_close(&b);
+}
+
+static void long_run_pause(const char *engine)
+{
+	long_run(engine, true);
+}
+
+static void long_run_drop(const char *engine)
+{
+	long_run(engine, false);
+}
+
+static void counters(const char *engine)
+{
+	struct bed b = { .r = { .ppb = 8, .batch = 8 } };
+	struct gw_counter c[128];
+	uint64_t sum = 0;
+	int n;
+
+	bed_open(&b, engine);
+	T_EQ(bed_send(&b, 0, 16, RIG_PORT), 16);
+	T_RC(gw_tx_drain(b.gw, 0, 0, SOON), 0);
+	(void)gw_flush(b.gw);
+	n = gw_counters(b.gw, NULL, 0);
+	T_OK(n > 40 && n < 128);
+	T_EQ(gw_counters(b.gw, c, 128), n);
+	for (int i = 0; i < n; i++) {
+		T_NEED(c[i].name && c[i].help && c[i].help[0] && c[i].scope[0]);
+		if (!strcmp(c[i].scope, "rx_port/plan") && !strcmp(c[i].name, "placed_packets"))
+			sum += c[i].value;
+		if (!strcmp(c[i].scope, "rx_port/rx0") && !strcmp(c[i].name, "rx_packets"))
+			sum += c[i].value;
+		if (!strcmp(c[i].scope, "tx_port/tx0") && !strcmp(c[i].name, "tx_completions"))
+			sum += c[i].value;
+	}
+	T_EQ(sum, 48);
+	bed_close(&b);
+}
+
+static const struct conform_case cases[] = {
+	{ "names and bad arguments", names },
+	{ "start twice, stop twice", start_twice },
+	{ "opened and never used", unused },
+	{ "start again after a stop", start_again },
+	{ "close while busy", close_busy },
+	{ "take after a stop", stop_then_take },
+	{ "a stop wakes who waits", stop_wakes },
+	{ "a packet wakes who waits", wait_wakes },
+	{ "two threads, pausing", long_run_pause },
+	{ "two threads, dropping", long_run_drop },
+	{ "counters by name", counters },
+	{ NULL, NULL },
+};
+
+const struct conform_list life_list = { cases, &t__checks, &t__failed };
