@@ -13,6 +13,9 @@ static const struct {
 } kinds[] = {
 	{ "cable", gw__cable_open },
 	{ "loopback", gw__loopback_open },
+	{ "shm", gw__shm_open },
+	{ "pcap", gw__pcap_open },
+	{ "pcap-out", gw__pcap_out_open },
 };
 
 int gw__link_open(const char *address, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag)

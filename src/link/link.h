@@ -89,6 +89,9 @@ void gw__link_close(struct gw__link *link);
 /* Kinds; each named by the word before the colon. */
 int gw__cable_open(const char *rest, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag);
 int gw__loopback_open(const char *rest, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag);
+int gw__shm_open(const char *name, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag);
+int gw__pcap_open(const char *rest, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag);
+int gw__pcap_out_open(const char *rest, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag);
 
 /* Defaults for ops that a kind does not need. */
 bool gw__link_no_arm(struct gw__link *link);

@@ -88,12 +88,15 @@ static bool soft_arm(struct gw__nic *base, unsigned int dirs, uint64_t *due_ns)
 	return soft_progress(base, SOFT_BURST, dirs) > 0 || waits;
 }
 
-/* Over a cable, from the receiver's thread: wake every send queue's owner. */
+/* Over a cable, from the receiver's thread: wake every send queue's owner. Whoever is inside already is told
+ * to go round once more instead. */
 static void soft_wake_tx(void *ctx)
 {
 	struct soft_nic *nic = ctx;
 
-	soft_lock(&nic->tx_lock);
+	atomic_exchange_explicit(&nic->tx_kick, 1, memory_order_seq_cst);
+	if (!soft_try(&nic->tx_lock))
+		return;
 	for (uint32_t i = 0; i < nic->n_sq; i++)
 		if (nic->sq[i] && nic->sq[i]->cq->event)
 			gw__event_signal(nic->sq[i]->cq->event);
