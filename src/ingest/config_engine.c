@@ -55,10 +55,14 @@ static size_t add_open(const struct gw__loader *l, const struct gw__ynode *n, ch
 static void way_out(const struct gw__loader *l, char *buf, size_t size)
 {
 	const struct gw__ynode *list = gw__y_get(l->c->cfg_node, "interfaces");
+	const char *link = "cable:0";
 	size_t at = (size_t)snprintf(buf, size, "--engine nic");
 
+	/* a single port that sends and receives is its own peer */
+	if (list && list->n == 1 && gw__cfg_node(list->first, "rx") && gw__cfg_node(list->first, "tx"))
+		link = "loopback";
 	for (const struct gw__ynode *i = list ? list->first : NULL; i && at + 90 < size; i = i->next)
-		at += (size_t)snprintf(buf + at, size - at, " --address %.60s=cable:0", gw__cfg_str(i, "name"));
+		at += (size_t)snprintf(buf + at, size - at, " --address %.60s=%s", gw__cfg_str(i, "name"), link);
 	add_open(l, l->c->tree.root, buf, size, at);
 }
 
@@ -67,6 +71,9 @@ static int not_here(struct gw__loader *l, const struct gw__ynode *at, const char
 	char list[100], line[320];
 
 	present_list(list, sizeof(list));
+	if (l->c->cfg.stream == GW_STREAM_SOCKET)
+		return gw__cfg_bad(l, at, -ENOTSUP, "%s is not compiled in (there is: %s); use --engine null to check the rest "
+				   "of the file, or stream_type raw with --engine nic", asked, list);
 	way_out(l, line, sizeof(line));
 	return gw__cfg_bad(l, at, -ENOTSUP, "%s is not compiled in (there is: %s); use %s", asked, list, line);
 }

@@ -316,6 +316,8 @@ static int fill_socket(struct gw__loader *l, const struct gw__ynode *iface, stru
 	if (l->scheme && scheme && scheme != l->scheme)
 		return gw__cfg_bad(l, s, -EINVAL, "another scheme than the interface above; use one for all interfaces");
 	l->scheme = scheme ? scheme : l->scheme;
+	if (scheme && scheme != 3 && !strcmp(l->c->cfg.engine, "nic"))
+		return gw__cfg_bad(l, s, -ENOTSUP, "tcp:// and udp:// are not for engine nic; use engine sock, or roce://");
 	if (scheme == 3) {
 		if (!roce || !gw__cfg_node(roce, "transport_mode"))
 			return gw__cfg_missing(l, iface, "roce_config", "transport_mode RC, UC or UD is required for roce://");
