@@ -219,6 +219,10 @@ void gw__txq_close(struct gw__tx_queue *q);
 /* With lock held: progress and reclaim; returns what is pending, or negative errno. */
 int gw__txq_progress(struct gw__tx_queue *q);
 
+/* How long nobody need look at the queue, by the engine; and that of an engine that only signals. */
+uint64_t gw__txq_due_ns(struct gw__tx_queue *q);
+uint64_t gw__never_due(void *q);
+
 /* poller.c */
 /* Which event wakes this queue's owner: queues on one core share a poller. */
 void gw__poller_choose(struct gw *gw, struct gw__rx_queue *q);

@@ -10,6 +10,7 @@
 
 #define TEND_MIN_NS 1000000u
 #define TEND_MAX_NS 8000000u
+#define TEND_FLOOR_NS 20000u
 #define UNTOLD_NS 500000000u
 
 static bool indirect(const struct gw__rx_queue *q)
@@ -144,8 +145,8 @@ static void *poll_loop(void *arg)
 	return NULL;
 }
 
-/* One round over the transmit queues; true while any has requests out. */
-static bool tend(struct gw *gw)
+/* One round over the transmit queues; true while any has requests out. *ns: how long to rest at most. */
+static bool tend(struct gw *gw, uint64_t *ns)
 {
 	bool busy = false;
 
@@ -157,8 +158,12 @@ static bool tend(struct gw *gw)
 			if (!atomic_load_explicit(&q->busy, memory_order_relaxed))
 				continue;
 			if (ops == q->ops_seen && !pthread_mutex_trylock(&q->lock)) {
+				uint64_t due;
+
 				(void)gw__txq_progress(q);
 				pthread_mutex_unlock(&q->lock);
+				due = gw__txq_due_ns(q); /* paced packets leave on time */
+				*ns = due < *ns ? due : *ns;
 			}
 			q->ops_seen = ops;
 			busy |= atomic_load_explicit(&q->busy, memory_order_relaxed) != 0;
@@ -172,15 +177,16 @@ static void *tend_loop(void *arg)
 	uint64_t ns = TEND_MIN_NS;
 
 	while (!atomic_load_explicit(&gw->stopping, memory_order_acquire)) {
+		uint64_t rest_ns = ns;
 		bool busy;
 
 		gw__event_arm(&gw->tend_event);
-		busy = tend(gw);
+		busy = tend(gw, &rest_ns);
 		if (atomic_load_explicit(&gw->stopping, memory_order_acquire))
 			break;
 		if (busy)
 			gw__event_disarm(&gw->tend_event); /* only a stop cuts the rest short */
-		(void)gw__event_block(&gw->tend_event, busy ? ns : UINT64_MAX);
+		(void)gw__event_block(&gw->tend_event, busy ? rest_ns + TEND_FLOOR_NS : UINT64_MAX);
 		ns = !busy ? TEND_MIN_NS : ns < TEND_MAX_NS ? ns * 2 : TEND_MAX_NS;
 	}
 	return NULL;

@@ -463,6 +463,9 @@ uint64_t gw__rxq_sleep_ns(struct gw__rx_queue *q)
 		ns = atomic_load_explicit(&q->gw->port[q->port].pause, memory_order_relaxed) ?
 		     PAUSE_SLEEP_NS : DROP_MODE_SLEEP_NS;
 	d = deadline(q);
+	/* what the engine itself waits for; it was armed a moment ago unless starved */
+	if (!atomic_load_explicit(&q->starved, memory_order_relaxed) && q->eng.due_ns(q->eng.q) < d)
+		d = q->eng.due_ns(q->eng.q);
 	if (d != UINT64_MAX) {
 		d = d > now ? d - now : 0;
 		ns = d < ns ? d : ns;
@@ -476,6 +479,11 @@ uint64_t gw__rxq_sleep_ns(struct gw__rx_queue *q)
 	}
 	pthread_mutex_unlock(&q->lock);
 	return ns < MIN_SLEEP_NS ? MIN_SLEEP_NS : ns;
+}
+
+uint64_t gw__never_due(void *q)
+{
+	return UINT64_MAX;
 }
 
 /* ---- open and close -------------------------------------------------------------------------- */
@@ -511,7 +519,9 @@ int gw__rxq_open(struct gw *gw, uint16_t port, uint16_t idx, struct gw_diag *dia
 				gw->cfg->rx_meta_buffers, q->batch);
 	p = (struct gw__queue_params){ .port = port, .id = q->id, .slots = q->slots,
 				       .ring_depth = q->ring_depth, .timestamps = q->timestamps };
-	return gw->ops.rxq_open(gw->engine, &p, q->event, &q->eng, diag);
+	err = gw->ops.rxq_open(gw->engine, &p, q->event, &q->eng, diag);
+	q->eng.due_ns = q->eng.due_ns ? q->eng.due_ns : gw__never_due;
+	return err;
 }
 
 void gw__rxq_close(struct gw__rx_queue *q)

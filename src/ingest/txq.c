@@ -47,6 +47,7 @@ int gw__txq_open(struct gw *gw, uint16_t port, uint16_t idx, struct gw_diag *dia
 	p = (struct gw__queue_params){ .port = port, .id = q->id, .slots = q->slots,
 				       .scheduled = q->scheduled, .pacing_bps = c->pacing_mbps * 1000000u };
 	err = gw->ops.txq_open(gw->engine, &p, &q->event, &q->eng, diag);
+	q->eng.due_ns = q->eng.due_ns ? q->eng.due_ns : gw__never_due;
 	if (!err && q->src_mac)
 		err = gw->ops.port_mac(gw->engine, port, q->mac);
 	return err;
@@ -84,6 +85,20 @@ int gw__txq_progress(struct gw__tx_queue *q)
 	q->pending = r < 0 ? 0 : (uint32_t)r;
 	atomic_store_explicit(&q->busy, q->pending, memory_order_relaxed);
 	return r;
+}
+
+uint64_t gw__txq_due_ns(struct gw__tx_queue *q)
+{
+	uint64_t due = UINT64_MAX, now;
+
+	pthread_mutex_lock(&q->lock);
+	if (!q->eng.arm(q->eng.q))
+		due = q->eng.due_ns(q->eng.q);
+	pthread_mutex_unlock(&q->lock);
+	if (due == UINT64_MAX)
+		return due;
+	now = gw__now_ns(q->gw->clock);
+	return due > now ? due - now : 0;
 }
 
 static void describe(struct gw__tx_queue *q, struct gw_tx *tx)
@@ -240,6 +255,7 @@ static int wait_for(struct gw *gw, struct gw__tx_queue *q, int (*test)(struct gw
 
 	gw__ladder_init(&ladder);
 	for (;;) {
+		uint64_t due, left;
 		bool ready;
 		int r;
 
@@ -255,11 +271,15 @@ static int wait_for(struct gw *gw, struct gw__tx_queue *q, int (*test)(struct gw
 		gw__event_arm(&q->event);
 		pthread_mutex_lock(&q->lock);
 		ready = q->eng.arm(q->eng.q);
+		due = ready ? 0 : q->eng.due_ns(q->eng.q);
 		pthread_mutex_unlock(&q->lock);
-		if (ready)
+		left = end == UINT64_MAX ? UINT64_MAX : end - now;
+		if (due != UINT64_MAX && (due > now ? due - now : 0) < left)
+			left = due > now ? due - now : 0;
+		if (ready || !left)
 			gw__event_disarm(&q->event);
 		else
-			(void)gw__event_block(&q->event, end == UINT64_MAX ? UINT64_MAX : end - now);
+			(void)gw__event_block(&q->event, left);
 	}
 }
 

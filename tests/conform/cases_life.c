@@ -143,6 +143,7 @@ static void wait_wakes(const char *engine)
 struct traffic {
 	struct bed *b;
 	uint32_t n, sent;
+	_Atomic int over;
 };
 
 static void *sender(void *arg)
@@ -150,6 +151,7 @@ static void *sender(void *arg)
 	struct traffic *t = arg;
 
 	t->sent = bed_send(t->b, 0, t->n, RIG_PORT);
+	t->over = 1;
 	return NULL;
 }
 
@@ -159,22 +161,27 @@ static void long_run(const char *engine, bool pause)
 	struct bed b = { .r = { .batch = 64, .rx_bufs = 512, .timeout_us = 1000 } };
 	struct traffic t = { .b = &b, .n = 30000 };
 	struct gw_burst burst;
+	uint64_t end = bed_now() + 10 * (uint64_t)SOON;
 	uint32_t got = 0, last = 0, back = 0;
 	pthread_t thread;
 
 	bed_open(&b, engine);
 	T_RC(gw_port_set_pause(b.gw, 1, pause), 0);
 	T_NEED(!pthread_create(&thread, NULL, sender, &t));
-	while (bed_take(&b, 0, pause && got < t.n ? SOON : 300 * MS, &burst) == 1) {
-		struct gw_queue_stats s = bed_rxq(&b, 0);
+	while (got + bed_port(&b, 1).rx_missed < t.n || !t.over) {
+		struct gw_queue_stats q;
 
+		if (bed_take(&b, 0, NEVER, &burst) != 1) {
+			if (bed_now() > end)
+				break;
+			continue;
+		}
+		q = bed_rxq(&b, 0);
 		got += burst.n_pkts;
-		T_EQ(s.rx_packets, s.in_flight + s.delivered_packets);
+		T_EQ(q.rx_packets, q.in_flight + q.delivered_packets);
 		back += got > burst.n_pkts && (uint16_t)(rig_seq(&burst, 0, 16) - last) > 0x7fff;
 		last = rig_seq(&burst, burst.n_pkts - 1, 16);
 		gw_burst_release(&burst);
-		if (pause && got == t.n)
-			break;
 	}
 	pthread_join(thread, NULL);
 	T_EQ(t.sent, t.n);

@@ -118,7 +118,7 @@ static void flushed(const char *engine)
 
 static void deadline(const char *engine)
 {
-	struct bed b = { .r = { .ppb = PPB, .batch = PPB, .timeout_us = 5000 } };
+	struct bed b = { .r = { .ppb = PPB, .batch = PPB, .timeout_us = 50000 } };
 
 	bed_open(&b, engine);
 	T_EQ(bed_send(&b, 0, 3, RIG_PORT), 3);
