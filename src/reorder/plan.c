@@ -57,10 +57,10 @@ static void join(struct gw__plan *p, uint32_t s)
 	p->first_window = p->base = low >> p->shift;
 }
 
-enum found { FOUND, REJECT, CLOSE, NEED, REJOINED };
+enum found { FOUND, REJECT, REJECT_NEW, CLOSE, NEED, REJOINED };
 
 /* A late or stale packet. Many in a row: the sender began again. */
-static enum found reject_old(struct gw__plan *p, uint32_t s, bool stale, uint64_t n_good)
+static enum found reject_old(struct gw__plan *p, uint32_t s, uint64_t u, bool stale, uint64_t n_good)
 {
 	p->run = p->run_mark == n_good ? p->run + 1 : 1;
 	p->run_mark = n_good;
@@ -75,10 +75,16 @@ static enum found reject_old(struct gw__plan *p, uint32_t s, bool stale, uint64_
 		p->counts.restarts++;
 		return REJOINED;
 	}
-	if (stale)
+	if (stale) {
 		p->counts.stale++;
-	else
-		p->counts.late++;
+		return REJECT;
+	}
+	p->counts.late++;
+	/* The rest of a window that was flushed or timed out: refused, and yet the stream goes on with it. */
+	if (u >= p->next) {
+		p->next = u + 1;
+		return REJECT_NEW;
+	}
 	return REJECT;
 }
 
@@ -93,9 +99,9 @@ static enum found look_up(struct gw__plan *p, uint32_t s, uint64_t u, bool ambig
 		return REJOINED;
 	}
 	if (ambiguous || number < p->first_window)
-		return reject_old(p, s, true, n_good);
+		return reject_old(p, s, u, true, n_good);
 	if (number < p->base)
-		return reject_old(p, s, false, n_good);
+		return reject_old(p, s, u, false, n_good);
 	if (number - p->base >= p->max_open) {
 		p->close_to = number - p->max_open + 1;
 		p->close_why = GW__CLOSE_SUPERSEDED;
@@ -141,7 +147,9 @@ enum gw__plan_step gw__plan_place(struct gw__plan *p, const struct gw__plan_in *
 			f = look_up(p, s, u, delta == AMBIGUOUS,
 				    p->counts.placed + p->counts.duplicate + n_dup + (i - first) - n_out);
 			w = p->cur;
-			if (f == REJECT) {
+			if (f == REJECT || f == REJECT_NEW) {
+				if (f == REJECT_NEW)
+					expect = next = p->next;
 				reject[n_out++] = in->slot[i++];
 				continue;
 			}

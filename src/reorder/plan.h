@@ -10,7 +10,7 @@
  *   - max_open consecutive windows accept packets. They close in order: a full window closes itself and
  *     every older one; a packet beyond the last one closes the oldest (superseded).
  *   - A second packet for a filled slot is a duplicate (the first one stays); one for a closed window is
- *     late; one from before the first window seen is stale.
+ *     late; one from before the first window seen is stale. A late one can still be the newest number.
  *   - A sender that starts again from an old number would be late for ever. max(64, packets_per_batch) late
  *     or stale packets in a row, with nothing else between them, are taken for that: open windows close as
  *     superseded and the stream is joined anew, under window numbers that were never used. */
