@@ -140,13 +140,13 @@ static const char *override_of(const struct gw__loader *l, const char *name)
 
 static bool is_link(const char *s)
 {
-	/* a cable whose other end is the same port takes no argument */
-	static const char *const kinds[] = { "cable:", "shm:", "udp:", "dgram:", "packet:", "pcap:", "pcap-out:" };
+	static const char *const kinds[] = { "cable:", "shm:", "udp:", "dgram:", "packet:", "pcap:", "pcap-out:",
+					     "impair:" };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strncmp(s, kinds[i], strlen(kinds[i])) && s[strlen(kinds[i])])
 			return true;
-	return !strcmp(s, "loopback");
+	return false;
 }
 
 static int check_address(struct gw__loader *l, const struct gw__ynode *at, const struct gw_cfg_port *p)
@@ -161,7 +161,8 @@ static int check_address(struct gw__loader *l, const struct gw__ynode *at, const
 		return gw__cfg_bad(l, at, -EINVAL, "value %s is a MAC; use a PCI address (0000:01:00.0) or a link "
 				   "(--address %s=cable:0)", a, p->name);
 	if (!strcmp(l->c->cfg.engine, "nic")) {
-		if (is_link(a))
+		/* "loopback": a cable whose other end is the same port, where the file asks for one */
+		if (is_link(a) || (!strcmp(a, "loopback") && l->c->cfg.loopback != GW_LOOPBACK_NONE))
 			return 0;
 		way_out(l, line, sizeof(line));
 		return gw__cfg_bad(l, at, -EINVAL, "value %.40s is no link of engine nic; use %s (cable:N, shm:NAME, "
@@ -184,7 +185,7 @@ int gw__cfg_address(struct gw__loader *l, const struct gw__ynode *iface, struct 
 	char cable[32];
 
 	/* loopback: sw: one cable for each pair of ports; a single port is its own peer */
-	if (!o && l->cable && (!is_link(a) || !strcmp(a, "loopback"))) {
+	if (!o && l->cable && !is_link(a)) {
 		snprintf(cable, sizeof(cable), "cable:%u", (unsigned)iface->index / 2);
 		a = single ? "loopback" : cable;
 	}

@@ -219,6 +219,9 @@ static int attach(struct builder *b, struct gw__ynode *n, const char *anchor)
 		if (parent->kind == GW__Y_MAP) {
 			n->key = b->key;
 			b->key = NULL;
+			/* what starts below its key is looked for at its key */
+			if (n->kind != GW__Y_SCALAR)
+				n->line = b->key_line;
 		}
 		node_link(parent, n);
 	}
