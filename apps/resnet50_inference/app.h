@@ -10,6 +10,7 @@
 struct app {
 	struct options opts;
 	struct settings set;
+	char eth_dst_set[64];
 	struct gw_config *cfg;
 	struct gw *gw;
 	struct gw_stream *reorder_stream; /* destroyed last: the library holds it until it is closed */

@@ -100,6 +100,18 @@ static int open_sender(struct app *a, struct gw_diag *diag)
 	return port_of(a, a->set.tx_port, &a->tx.port, diag);
 }
 
+static enum gw_log_level log_level(const struct gw_config *cfg)
+{
+	static const char *const name[] = { "trace", "debug", "info", "warn", "error", "critical", "off" };
+	const char *text;
+
+	if (gw_config_str(cfg, "log_level", &text, NULL) >= 0)
+		for (int i = GW_LOG_TRACE; i <= GW_LOG_OFF; i++)
+			if (!strcmp(text, name[i]))
+				return (enum gw_log_level)i;
+	return GW_LOG_WARN;
+}
+
 static int open_all(struct app *a, struct gw_diag *diag)
 {
 	struct gw_config_opts o = {
@@ -111,14 +123,18 @@ static int open_all(struct app *a, struct gw_diag *diag)
 		.tx_only = a->opts.mode == MODE_TX,
 		.rx_only = a->opts.mode == MODE_RX,
 	};
-	int err = gw_config_load(a->opts.config, &o, &a->cfg, diag);
+	int err = settings_from_environment(&a->opts, a->eth_dst_set, diag);
 
+	if (!err)
+		err = gw_config_load(a->opts.config, &o, &a->cfg, diag);
 	if (!err)
 		err = settings_read(a->cfg, &a->opts, &a->set, diag);
 	if (!err)
 		err = dataset_open(a->set.dataset_path, a->set.labels_path, sends(a), &a->data, diag);
-	if (!err)
+	if (!err) {
+		gw_log_set(log_line, NULL, log_level(a->cfg));
 		err = gw_open(a->cfg, &a->gw, diag);
+	}
 	if (!err && receives(a))
 		err = open_receiver(a, diag);
 	if (!err && sends(a))

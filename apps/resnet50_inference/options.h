@@ -37,7 +37,7 @@ struct options {
 	bool strict;
 	const char *engine;        /* NULL = the configuration's */
 	const char *address[OPTIONS_MAX_LIST + 1]; /* NULL-terminated */
-	const char *set[OPTIONS_MAX_LIST + 1];     /* NULL-terminated */
+	const char *set[OPTIONS_MAX_LIST + 2];     /* NULL-terminated; room for one more */
 };
 
 /* Exits with 64 and a sentence on wrong usage, 0 after --help and --version. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/diag.h"
@@ -189,25 +190,27 @@ static int read_rx(struct reader *r, struct settings *s)
 	return r->err ? r->err : read_tensors(r, s);
 }
 
-static int read_eth_dst(struct reader *r, struct settings *s)
+int settings_from_environment(struct options *o, char text[64], struct gw_diag *diag)
 {
-	const char *text = getenv("ETH_DST_ADDR");
+	const char *addr = getenv("ETH_DST_ADDR");
+	uint8_t mac[6];
+	int i = 0;
 
-	if (text && *text) {
-		s->has_eth_dst = true;
-		if (eth_addr_parse(text, s->eth_dst))
-			return gw__fail(r->diag, -EINVAL,
-	"ETH_DST_ADDR=%.60s: not six bytes like 02:00:00:00:00:02", text);
-	} else if (gw_config_str(r->cfg, "bench_tx.0.eth_dst_addr", &text, NULL) == 1) {
-		s->has_eth_dst = !eth_addr_parse(text, s->eth_dst);
-	}
+	if (!addr || !*addr || o->mode == MODE_RX)
+		return 0;
+	if (eth_addr_parse(addr, mac))
+		return gw__fail(diag, -EINVAL, "ETH_DST_ADDR=%.60s: not six bytes like 02:00:00:00:00:02", addr);
+	snprintf(text, 64, "bench_tx.0.eth_dst_addr=%s", addr);
+	while (o->set[i])
+		i++;
+	o->set[i] = text;
 	return 0;
 }
 
 static int read_tx(struct reader *r, struct settings *s)
 {
 	char path[200];
-	const char *region;
+	const char *region, *dst;
 
 	s->tx_port = str(r, "bench_tx.0.interface_name");
 	s->tx_queue = (uint16_t)u32(r, "bench_tx.0.queue_id");
@@ -216,7 +219,9 @@ static int read_tx(struct reader *r, struct settings *s)
 	snprintf(path, sizeof(path), "interfaces.%s.tx.queues.%u.memory_regions.0", s->tx_port, s->tx_queue);
 	region = str_or(r->cfg, path, NULL);
 	s->tx_device_memory = region && region_kind(r->cfg, region) == GW_MEM_DEVICE;
-	return r->err ? r->err : read_eth_dst(r, s);
+	if (gw_config_str(r->cfg, "bench_tx.0.eth_dst_addr", &dst, NULL) == 1)
+		s->has_eth_dst = !eth_addr_parse(dst, s->eth_dst);
+	return r->err;
 }
 
 /* --model NAME: the file NAME_features.onnx beside the configured one. */
@@ -268,7 +273,7 @@ static int read_dataset(struct reader *r, const struct options *o, struct settin
 		 o->dataset ? o->dataset : str(r, "dataset.pcap_path"));
 	s->stats = yes(r, "stats.enabled") && o->seconds <= 0;
 	s->top_k = u32(r, "stats.top_k");
-	if (*labels && !o->dataset) {
+	if (*labels && !o->dataset && !access(labels, R_OK)) {
 		snprintf(s->labels_path, sizeof(s->labels_path), "%s", labels);
 		return r->err;
 	}

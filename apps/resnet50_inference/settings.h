@@ -37,6 +37,10 @@ struct settings {
 	uint32_t top_k;
 };
 
+/* The environment's word on the destination address as one more replacement, so that a file may leave a
+ * placeholder there. Before the file is read. 0 or -EINVAL with a sentence. text: storage for it. */
+int settings_from_environment(struct options *o, char text[64], struct gw_diag *diag);
+
 /* 0, or negative errno with a sentence that names file, key and fix. Strings live as long as cfg. */
 int settings_read(const struct gw_config *cfg, const struct options *o, struct settings *out,
 		  struct gw_diag *diag);
