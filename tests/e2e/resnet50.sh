@@ -138,16 +138,22 @@ status)
 	has "$out/address.err" 'ETH_DST_ADDR'
 	;;
 bench)
-	# nobody infers: the receive path alone, looped; nothing is lost, every sum closes
-	run 0 null --dataset "$work/clean.pcap" --seconds 2 --loop --consumer null --pace 2000
-	has "$out/null.err" ' partial=0 '
-	has "$out/null.err" 'active_seconds='
-	grep -q 'class .*|mean|' "$out/null.err" && fail "feature statistics in bench mode"
-	# a sender far beyond inference: bursts are dropped and counted, the run stays in order
+	# nobody infers and every image counts: 100 windows through the whole receive path, none of them partial
+	run 0 null --dataset "$work/clean.pcap" --loop --consumer null --expected-images 3200
+	has "$out/null.err" 'pushed 3200 images (reordered_bursts=100 partial=0 dropped=0 partial_packets=0 '
+	# bench mode, a sender far beyond inference: bursts are dropped, and every image is somewhere
 	run 0 flood --dataset "$work/clean.pcap" --seconds 3 --loop
+	has "$out/flood.err" 'active_seconds='
+	grep -q 'class .*|mean|' "$out/flood.err" && fail "feature statistics in bench mode"
 	[ "$(value "$out/flood.err" queue_full)" -gt 0 ] || fail "nothing was dropped"
+	pushed=$(sed -n 's/.*pushed \([0-9]*\) images.*/\1/p' "$out/flood.err")
 	images=$(sed -n 's/^images=\([0-9]*\) .*/\1/p' "$out/flood.err")
-	[ "$images" = "$(value "$out/flood.err" 'pushed')" ] || [ "$images" -gt 0 ] || fail "no images"
+	bursts=$(value "$out/flood.err" reordered_bursts)
+	lost=$(($(value "$out/flood.err" incomplete_images) + $(value "$out/flood.err" dropped_images)))
+	[ "$pushed" -eq "$images" ] || fail "pushed $pushed images, inferred $images"
+	[ $((bursts * 32)) -eq $((pushed + lost)) ] || fail "$bursts bursts, $pushed pushed, $lost lost"
+	[ "$bursts" -eq $(($(value "$out/flood.err" delivered_bursts) + $(value "$out/flood.err" dropped))) ] ||
+		fail "bursts do not add up"
 	;;
 shm)
 	receive="$bin/resnet50_inference $conf/resnet50_rx_xhost.yaml --mode rx --engine nic
