@@ -240,15 +240,19 @@ static void model_path(const struct options *o, const char *configured, char *ou
 
 static int read_precision(struct reader *r, struct settings *s)
 {
-	const char *p = str_or(r->cfg, "inference.precision", "fp32");
+	const char *p = str_or(r->cfg, "inference.precision", "auto");
 
-	if (!strcmp(p, "fp32"))
+	if (!strcmp(p, "auto"))
+		s->precision = GW_NN_DEFAULT;
+	else if (!strcmp(p, "fp32"))
 		s->precision = GW_NN_FP32;
 	else if (!strcmp(p, "bf16"))
 		s->precision = GW_NN_BF16;
+	else if (!strcmp(p, "fp16"))
+		s->precision = GW_NN_FP16;
 	else
 		return gw__fail(r->diag, -ENOTSUP, "inference.precision: %s needs calibration, which this program does "
-				"not do; write fp32 or bf16", p);
+				"not do; write auto, fp32, bf16 or fp16", p);
 	return 0;
 }
 

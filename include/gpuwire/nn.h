@@ -15,9 +15,11 @@ extern "C" {
 struct gw_nn;
 
 enum gw_nn_precision {
-	GW_NN_FP32,
+	GW_NN_DEFAULT, /* what the backend does best without calibration: CPU FP32, GPU FP16 */
+	GW_NN_FP32,    /* CPU */
 	GW_NN_BF16,
 	GW_NN_INT8,
+	GW_NN_FP16, /* GPU: FLOAT16 operands, FLOAT sums */
 };
 
 struct gw_nn_opts {

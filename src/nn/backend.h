@@ -1,4 +1,4 @@
-/* nn/backend.h: who runs a plan. One row a backend: onednn/ on the CPU.
+/* nn/backend.h: who runs a plan. One row a backend: onednn/ on the CPU, cudnn/ on a GPU.
  * Must not know files or graphs. Next: nn.c uses it, onednn/run.c fills it. */
 #ifndef GW_NN_BACKEND_H
 #define GW_NN_BACKEND_H
@@ -16,6 +16,7 @@ struct gw__exec;
 struct gw__exec_cfg {
 	uint32_t max_batch, n_threads;
 	enum gw_nn_precision precision;
+	const char *plan_cache; /* folder for what a backend wants to keep; NULL = none */
 	const float *peaks; /* GW_NN_INT8: [n_values] largest magnitude of each value, from calibration */
 };
 
@@ -31,8 +32,18 @@ struct gw__nn_backend {
 	const char *(*name)(const struct gw__exec *x);
 	/* Largest magnitude of each value of the plan over n samples, added to peaks[n_values]; FLOAT plans only. */
 	int (*measure)(struct gw__exec *x, const void *input, uint32_t n, float *peaks);
+	/* Where the time of n samples goes: one row a step. NULL = not offered. */
+	int (*profile)(struct gw__exec *x, uint32_t n, void (*row)(void *ctx, const char *text, double us),
+		       void *ctx);
+	enum gw_nn_precision best; /* what GW_NN_DEFAULT means here */
+	uint32_t precisions;       /* bit (1 << p) for each precision it has */
 };
 
+#ifdef GW_WITH_ONEDNN
 extern const struct gw__nn_backend gw__nn_onednn;
+#endif
+#ifdef GW_WITH_CUDNN
+extern const struct gw__nn_backend gw__nn_cudnn;
+#endif
 
 #endif

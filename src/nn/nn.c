@@ -78,9 +78,8 @@ static int check_opts(const struct gw_nn_opts *in, struct gw_nn_opts *o, struct 
 	if (o->max_batch > MAX_BATCH || o->n_threads > MAX_THREADS)
 		return gw__fail(diag, -EINVAL, "nn: max_batch %u, n_threads %u; at most %u and %u", o->max_batch,
 				o->n_threads, MAX_BATCH, MAX_THREADS);
-	if ((unsigned)o->precision > GW_NN_INT8)
-		return gw__fail(diag, -EINVAL, "nn: precision %d is none of GW_NN_FP32, GW_NN_BF16, GW_NN_INT8",
-				(int)o->precision);
+	if ((unsigned)o->precision > GW_NN_FP16)
+		return gw__fail(diag, -EINVAL, "nn: precision %d is none of enum gw_nn_precision", (int)o->precision);
 	if (o->precision == GW_NN_INT8 && (!o->calibration || !o->calib_n))
 		return gw__fail(diag, -EINVAL, "nn: GW_NN_INT8 needs calibration inputs (calibration, calib_n)");
 	return 0;
@@ -116,10 +115,44 @@ static int keep_names(struct gw_nn *nn, const struct gw__plan *plan)
 	return nn->input_name && nn->output_name ? 0 : -ENOMEM;
 }
 
-/* Run FLOAT over the calibration inputs and note each value's largest magnitude. */
-static int calibrate(const struct file *f, const struct gw_nn_opts *o, float *peaks, struct gw_diag *diag)
+/* The backend for the memory that inputs lie in. */
+static const struct gw__nn_backend *pick_backend(struct gw_nn_opts *o, struct gw_diag *diag)
 {
-	struct gw__exec_cfg cfg = {.max_batch = o->calib_n < 8 ? o->calib_n : 8, .n_threads = o->n_threads};
+	static const char *const names[] = {
+		[GW_NN_FP32] = "fp32", [GW_NN_BF16] = "bf16", [GW_NN_INT8] = "int8", [GW_NN_FP16] = "fp16",
+	};
+	const struct gw__nn_backend *b = NULL;
+	const char *gpu = gw_gpu_backend();
+
+#ifdef GW_WITH_CUDNN
+	if (!strcmp(gpu, "cuda"))
+		b = &gw__nn_cudnn;
+#endif
+#ifdef GW_WITH_ONEDNN
+	if (!strcmp(gpu, "emu"))
+		b = &gw__nn_onednn;
+#endif
+	if (!b) {
+		gw__fail(diag, -ENOTSUP, "nn: this build has no inference for memory of '%s'; %s", gpu,
+			 strcmp(gpu, "cuda") ? "rebuild with libdnnl-dev" : "rebuild with cuDNN's headers, or set GPUWIRE_GPU=emu");
+		return NULL;
+	}
+	if (o->precision == GW_NN_DEFAULT)
+		o->precision = b->best;
+	if (!(b->precisions >> o->precision & 1)) {
+		gw__fail(diag, -ENOTSUP, "nn: %s is not offered on '%s'; use %s or int8", names[o->precision], gpu,
+			 names[b->best]);
+		return NULL;
+	}
+	return b;
+}
+
+/* Run without calibration over the calibration inputs and note each value's largest magnitude. */
+static int calibrate(const struct gw__nn_backend *backend, const struct file *f, const struct gw_nn_opts *o,
+		     float *peaks, struct gw_diag *diag)
+{
+	struct gw__exec_cfg cfg = {.max_batch = o->calib_n < 8 ? o->calib_n : 8, .n_threads = o->n_threads,
+				   .precision = backend->best, .plan_cache = o->plan_cache};
 	const unsigned char *at = o->calibration;
 	struct gw__exec *x = NULL;
 	struct gw__plan plan;
@@ -129,21 +162,22 @@ static int calibrate(const struct file *f, const struct gw_nn_opts *o, float *pe
 	if (err)
 		return err;
 	sample = gw__shape_elems(&plan.shapes[plan.ops[0].out]) * 2;
-	err = gw__nn_onednn.create(&plan, &cfg, &x, diag);
+	err = backend->create(&plan, &cfg, &x, diag);
 	for (uint32_t done = 0; !err && done < o->calib_n; done += cfg.max_batch) {
 		uint32_t n = o->calib_n - done < cfg.max_batch ? o->calib_n - done : cfg.max_batch;
 
-		err = gw__nn_onednn.measure(x, at + done * sample, n, peaks);
+		err = backend->measure(x, at + done * sample, n, peaks);
 		if (err)
 			gw__fail(diag, err, "nn: calibration failed");
 	}
-	gw__nn_onednn.destroy(x);
+	backend->destroy(x);
 	return err;
 }
 
 static int build(struct gw_nn *nn, const struct file *f, const struct gw_nn_opts *o, struct gw_diag *diag)
 {
-	struct gw__exec_cfg cfg = {.max_batch = o->max_batch, .n_threads = o->n_threads, .precision = o->precision};
+	struct gw__exec_cfg cfg = {.max_batch = o->max_batch, .n_threads = o->n_threads, .precision = o->precision,
+				   .plan_cache = o->plan_cache};
 	struct gw__plan plan;
 	float *peaks = NULL;
 	int err = plan_from_bytes(f, &plan, diag);
@@ -156,7 +190,7 @@ static int build(struct gw_nn *nn, const struct file *f, const struct gw_nn_opts
 	}
 	if (o->precision == GW_NN_INT8) {
 		peaks = gw__calloc(plan.n_values, sizeof(*peaks));
-		err = peaks ? calibrate(f, o, peaks, diag) : gw__fail(diag, -ENOMEM, "nn: out of memory");
+		err = peaks ? calibrate(nn->backend, f, o, peaks, diag) : gw__fail(diag, -ENOMEM, "nn: out of memory");
 		cfg.peaks = peaks;
 	}
 	if (err)
@@ -184,9 +218,9 @@ int gw_nn_open(const char *onnx_path, const struct gw_nn_opts *opts, struct gw_n
 		return err;
 	nn = gw__calloc(1, sizeof(*nn));
 	if (nn) {
-		nn->backend = &gw__nn_onednn;
+		nn->backend = pick_backend(&o, diag);
 		nn->max_batch = o.max_batch;
-		err = build(nn, &f, &o, diag);
+		err = nn->backend ? build(nn, &f, &o, diag) : -ENOTSUP;
 	} else {
 		err = gw__fail(diag, -ENOMEM, "nn: out of memory");
 	}
@@ -206,7 +240,8 @@ void gw_nn_close(struct gw_nn *nn)
 {
 	if (!nn)
 		return;
-	nn->backend->destroy(nn->exec);
+	if (nn->backend)
+		nn->backend->destroy(nn->exec);
 	gw__free(nn->input_name);
 	gw__free(nn->output_name);
 	gw__free(nn);

@@ -263,4 +263,6 @@ const struct gw__nn_backend gw__nn_onednn = {
 	.wait = wait_slot,
 	.name = name,
 	.measure = measure,
+	.best = GW_NN_FP32,
+	.precisions = 1u << GW_NN_FP32 | 1u << GW_NN_BF16 | 1u << GW_NN_INT8,
 };

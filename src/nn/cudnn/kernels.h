@@ -1,0 +1,17 @@
+/* nn/cudnn/kernels.h: launch what stands between the convolutions. */
+#ifndef GW_NN_CUDNN_KERNELS_H
+#define GW_NN_CUDNN_KERNELS_H
+
+#include "gpu/gpu.h"
+#include "nn/cudnn/kernel_args.h"
+
+/* Load all four. */
+int gw__nn_kernels_prepare(const struct gw__gpu_ops *gpu, struct gw_diag *diag);
+/* c at most c_out, c_out 4 or 8. */
+int gw__nn_input(const struct gw__gpu_ops *gpu, struct gw_stream *stream, const struct gw__input_args *a);
+/* -ENOTSUP unless c is a multiple of 8. */
+int gw__nn_pool(const struct gw__gpu_ops *gpu, struct gw_stream *stream, const struct gw__pool_args *a);
+int gw__nn_point(const struct gw__gpu_ops *gpu, struct gw_stream *stream, const struct gw__point_args *a);
+int gw__nn_peak(const struct gw__gpu_ops *gpu, struct gw_stream *stream, const struct gw__peak_args *a);
+
+#endif

@@ -1,0 +1,13 @@
+# CPU inference; left out of a build for GPU hosts with WITH_ONEDNN=OFF
+set(WITH_ONEDNN AUTO CACHE STRING "inference on the CPU (AUTO, ON, OFF)")
+if(NOT WITH_ONEDNN STREQUAL "OFF")
+  find_library(DNNL_LIB dnnl)
+endif()
+if(DNNL_LIB AND NOT WITH_ONEDNN STREQUAL "OFF")
+  target_sources(gw_nn PRIVATE onednn/build.c onednn/conv.c onednn/ops.c onednn/run.c)
+  target_compile_definitions(gw_nn PRIVATE GW_WITH_ONEDNN)
+  set_property(TARGET gw_nn APPEND PROPERTY GW_LIBS ${DNNL_LIB} gomp)
+  gw_decided(ONEDNN yes "${DNNL_LIB}")
+else()
+  gw_decided(ONEDNN no "libdnnl-dev not found, or switched off")
+endif()
