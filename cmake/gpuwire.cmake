@@ -138,8 +138,10 @@ function(gw_closure out)
   set(${out} ${seen} PARENT_SCOPE)
 endfunction()
 
+# GW_LESS: rooms that a library linked beside this one carries already (set it in the caller's scope).
 function(gw_link_layers target)
   gw_closure(all ${ARGN})
+  list(REMOVE_ITEM all ${GW_LESS})
   foreach(l IN LISTS all)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:gw_${l}>)
     target_include_directories(${target} PRIVATE

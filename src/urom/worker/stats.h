@@ -1,0 +1,21 @@
+/* urom_worker/stats.h: a page of counters that a worker writes and its daemon reads.
+ * Must not know either. Next: worker.c, src/urom/daemon/status.c. */
+#ifndef GW_UROM_WORKER_STATS_H
+#define GW_UROM_WORKER_STATS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* relaxed everywhere: numbers to show, nothing is published through them */
+struct gw__urom_stats {
+	_Atomic uint64_t n_cmds, n_notifs, n_errors, n_drops;
+	_Atomic uint64_t n_clients, n_inflight;
+	_Atomic uint64_t in_plugin_since_ns; /* 0, or when the call now running began */
+};
+
+/* What the daemon sets up before it executes a worker. */
+#define GW__WORKER_FD_CTL 3
+#define GW__WORKER_FD_STATS 4
+#define GW__WORKER_FD_PLUGIN 5 /* first of them */
+
+#endif
