@@ -21,6 +21,7 @@ struct place {
 	uint8_t *ptr[GW_MAX_SEGS];
 	uint32_t len[GW_MAX_SEGS];
 	uint32_t n, room;
+	uint32_t lost; /* frames of this queue that found no entry just before this one */
 	uint16_t idx;
 };
 
@@ -299,6 +300,8 @@ static int take(struct soft_nic *nic, const struct gw__frame *f, struct burst *b
 		return 0;
 	}
 	b->place[i].idx = rq->ci++;
+	b->place[i].lost = rq->lost;
+	rq->lost = 0;
 	rq->cq->promised++;
 	__builtin_prefetch(b->place[i].ptr[0], 1);
 	return 1;
@@ -341,12 +344,11 @@ static void complete(const struct gw__frame *f, struct burst *b, uint32_t i, uin
 		.meta = b->v[i].meta,
 		.flow = b->v[i].flow,
 		.hash = b->v[i].hash,
-		.lost = rq->lost,
+		.lost = b->place[i].lost,
 		.idx = b->place[i].idx,
 		.ts_ns = !rq->timestamps ? 0 : f->ts_ns ? f->ts_ns : now_ns,
 	};
 
-	rq->lost = 0;
 	rq->cq->promised--;
 	soft_cq_rx(rq->cq, rq, &done);
 	b->packets++;
