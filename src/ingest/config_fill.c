@@ -49,7 +49,7 @@ static int fill_region(struct gw__loader *l, const struct gw__ynode *n, struct g
 {
 	static const enum gw_mem_kind kinds[] = { GW_MEM_HUGE, GW_MEM_DEVICE, GW_MEM_HOST_PINNED, GW_MEM_HOST };
 	const struct gw__ynode *access = gw__cfg_node(n, "access");
-	char name[GW_CFG_NAME];
+	char name[GW_CFG_NAME] = "";
 	int err = take_name(l, n, name), old = err ? -1 : gw__cfg_region(&l->c->cfg, name);
 
 	if (err)
