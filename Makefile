@@ -16,14 +16,14 @@ deps-check:
 
 build: deps-demo
 	@cmake --preset release -DBUILD_TESTING=OFF >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS) -- --no-print-directory
+	@cmake --build $(BUILD) -j $(JOBS)
 
 demo: build
 	@tools/demo $(BUILD)
 
 check: deps-check
 	@cmake --preset release -DBUILD_TESTING=ON >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS) -- --no-print-directory
+	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
 bench: build
