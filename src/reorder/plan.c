@@ -26,7 +26,8 @@ int gw__plan_init(struct gw__plan *p, uint32_t packets_per_batch, uint32_t seq_b
 	p->max_open = max_open;
 	p->shift = (uint32_t)__builtin_ctz(packets_per_batch);
 	p->unused = 32 - seq_bits;
-	p->run_limit = packets_per_batch > GW__PLAN_RESTART_RUN ? packets_per_batch : GW__PLAN_RESTART_RUN;
+	/* more than a deadline or a flush can make late: what every open window still lacks */
+	p->run_limit = (uint64_t)packets_per_batch * (max_open + 1) + GW__PLAN_RESTART_RUN;
 	p->timeout_ns = timeout_ns;
 	p->next = ORIGIN;
 	p->none.number = NO_WINDOW;

@@ -11,9 +11,10 @@
  *     every older one; a packet beyond the last one closes the oldest (superseded).
  *   - A second packet for a filled slot is a duplicate (the first one stays); one for a closed window is
  *     late; one from before the first window seen is stale. A late one can still be the newest number.
- *   - A sender that starts again from an old number would be late for ever. max(64, packets_per_batch) late
- *     or stale packets in a row, with nothing else between them, are taken for that: open windows close as
- *     superseded and the stream is joined anew, under window numbers that were never used. */
+ *   - A sender that starts again from an old number would be late for ever. (max_open + 1) * packets_per_batch
+ *     + 64 late or stale packets in a row, with nothing else between them, are taken for that (closing every open
+ *     window early makes at most max_open * packets_per_batch late): open windows close as superseded and the
+ *     stream is joined anew, under window numbers that were never used. */
 #ifndef GW_REORDER_PLAN_H
 #define GW_REORDER_PLAN_H
 
@@ -51,7 +52,7 @@ struct gw__plan {
 	uint32_t per_batch, seq_bits, max_open;
 	uint32_t shift;     /* log2(per_batch) */
 	uint32_t unused;    /* 32 - seq_bits: bits above the number */
-	uint32_t run_limit; /* late packets in a row that mean a restart */
+	uint64_t run_limit; /* late packets in a row that mean a restart */
 	uint64_t timeout_ns;
 	/* the stream */
 	bool started;

@@ -129,7 +129,7 @@ bool model_needs(struct model *m, const struct packet *p)
 		return true;
 	number = floor_div(seen_as(m, p, &tie), m->per_batch);
 	if (tie || number < m->base || number < m->first) {
-		int64_t limit = m->per_batch > 64 ? m->per_batch : 64;
+		int64_t limit = (int64_t)m->per_batch * (m->max_open + 1) + 64;
 
 		return m->run + 1 >= limit; /* it joins anew */
 	}
@@ -140,7 +140,7 @@ bool model_needs(struct model *m, const struct packet *p)
 
 static bool too_old(struct model *m, const struct packet *p, int64_t u, bool stale)
 {
-	int64_t limit = m->per_batch > 64 ? m->per_batch : 64;
+	int64_t limit = (int64_t)m->per_batch * (m->max_open + 1) + 64;
 	int64_t h = highest_open(m);
 
 	if (++m->run < limit) {

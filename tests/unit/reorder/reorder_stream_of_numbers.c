@@ -132,7 +132,7 @@ static void batch_field(bool through)
 	rig_destroy(&g);
 }
 
-/* A sender that begins again is taken up after one window of late packets; its windows get new numbers. */
+/* A sender that begins again is taken up after three windows of late packets and 64 more; its windows get new numbers. */
 static void restart(void)
 {
 	struct rig g;
@@ -147,7 +147,7 @@ static void restart(void)
 		rig_push(&g, n);
 	T_EQ(drain(&g, &id), 10);
 	T_EQ(id, 9);
-	for (uint64_t n = 0; n < 128 * 4; n++) {
+	for (uint64_t n = 0; n < 128 * 8; n++) {
 		rig_push(&g, n);
 		while (gw__reorder_pop(g.r, &w)) {
 			T_OK(w.info.batch_id > id);
@@ -159,8 +159,8 @@ static void restart(void)
 	}
 	s = rig_stats(&g);
 	n_windows = s.windows;
-	T_EQ(s.late_packets, 127);
-	T_EQ(n_windows, 10 + 1 + 4); /* the one left open, one with a single packet, three whole ones */
+	T_EQ(s.late_packets, 3 * 128 + 63);
+	T_EQ(n_windows, 10 + 1 + 5); /* the one left open, one joined in its middle, four whole ones */
 	T_EQ(s.windows_incomplete, 2);
 	rig_destroy(&g);
 

@@ -2,7 +2,7 @@
  * Whatever the mix of loss, duplicates, swaps, late packets, stalls and empty pools: every byte of every tensor
  * is right or reported missing, every packet is counted once, and everything goes on after it was stuck.
  * usage: sim_reorder [first seed] [seeds]; a failing run prints its seed. */
-#include "../unit/ingest/rig_step.h"
+#include "../../unit/ingest/rig_step.h"
 #include "rng.h"
 
 #define MAX_PKTS 6000u
@@ -341,8 +341,6 @@ static bool run(uint64_t seed)
 	(void)gw_flush(s.h.gw); /* what had no buffer before */
 	finish(&s);
 	ok = right(&s);
-	if (!ok)
-		fprintf(stderr, "w=%u ppb=%u pause=%d loss=%u dup=%u swap=%u late=%u start=%llu n=%llu timeout=%u rx=%u out=%u eng=%s lim=%u hdr=%u\n", s.h.r.seq_bits, s.h.r.ppb, s.pause, s.loss, s.dup, s.swap, s.late, (unsigned long long)s.start, (unsigned long long)s.n, s.h.r.timeout_us, s.h.r.rx_bufs, s.h.r.out_bufs, s.h.r.engine, s.limit, s.h.r.rx_hdr);
 	hand_close(&s.h);
 	return ok;
 }
