@@ -1,5 +1,6 @@
 /* Opening, starting, stopping, closing, waiting, counting. */
 #include <pthread.h>
+#include <sched.h>
 
 #include "bed.h"
 
@@ -201,6 +202,144 @@ static void long_run_drop(const char *engine)
 	long_run(engine, false);
 }
 
+static void *send_for_ever(void *arg)
+{
+	struct traffic *t = arg;
+
+	while (!t->over) {
+		int r = rig_send(t->b->gw, &t->b->r, t->sent, RIG_PORT);
+
+		if (r == 1)
+			t->sent++;
+		else if (r < 0)
+			t->n++;
+		else
+			(void)!gw_tx_wait(t->b->gw, 0, 0, MS);
+	}
+	return NULL;
+}
+
+/* Stopped and started while a sender goes on and on: nothing hangs, nothing is counted twice or not at all. */
+static void restart_under_load(const char *engine)
+{
+	struct bed b = { .r = { .batch = 16, .rx_bufs = 128, .timeout_us = 1000 } };
+	struct traffic t = { .b = &b };
+	struct gw_burst burst;
+	uint64_t taken = 0, before = 0;
+	pthread_t thread;
+
+	bed_open(&b, engine);
+	T_NEED(!pthread_create(&thread, NULL, send_for_ever, &t));
+	for (int i = 0; i < 6; i++) {
+		for (uint64_t end = bed_now() + SOON; taken < before + 500 && bed_now() < end;)
+			if (bed_take(&b, 0, MS, &burst) == 1) {
+				taken += burst.n_pkts;
+				gw_burst_release(&burst);
+			}
+		T_OK(taken >= before + 500);
+		gw_stop(b.gw);
+		while (gw_rx_burst(b.gw, 1, 0, &burst) == 1) {
+			taken += burst.n_pkts;
+			gw_burst_release(&burst);
+		}
+		before = taken;
+		T_RC(gw_start(b.gw, NULL), 0);
+	}
+	t.over = 1;
+	pthread_join(thread, NULL);
+	T_EQ(t.n, 0);
+	bed_close(&b);
+}
+
+struct eater {
+	struct bed *b;
+	uint16_t queue;
+	uint32_t n, wrong;
+};
+
+static void *eat(void *arg)
+{
+	struct eater *e = arg;
+	struct gw_burst burst;
+
+	while (e->n < 2000 && bed_take(e->b, e->queue, 5 * (uint64_t)SOON, &burst) == 1) {
+		for (uint32_t i = 0; i < burst.n_pkts; i++)
+			e->wrong += rig_seq(&burst, i, 16) != e->n + i;
+		e->n += burst.n_pkts;
+		gw_burst_release(&burst);
+	}
+	return NULL;
+}
+
+/* Each queue has its own consumer thread; regions are shared. */
+static void several_consumers(const char *engine)
+{
+	struct bed b = { .r = { .batch = 20, .rx_bufs = 600, .n_rxq = 3, .cpu_core = -1 } };
+	struct eater e[3];
+	pthread_t t[3];
+
+	bed_open(&b, engine);
+	T_RC(gw_port_set_pause(b.gw, 1, true), 0);
+	for (uint16_t q = 0; q < 3; q++) {
+		e[q] = (struct eater){ .b = &b, .queue = q };
+		T_NEED(!pthread_create(&t[q], NULL, eat, &e[q]));
+	}
+	for (uint32_t i = 0; i < 2000; i++)
+		for (uint16_t q = 0; q < 3; q++)
+			T_EQ(bed_send(&b, i, 1, (uint16_t)(RIG_PORT + q)), 1);
+	for (uint16_t q = 0; q < 3; q++) {
+		pthread_join(t[q], NULL);
+		T_EQ(e[q].n, 2000);
+		T_EQ(e[q].wrong, 0);
+	}
+	bed_close(&b);
+}
+
+/* Taken on one thread, released on another, through a line of eight. */
+static void *release_line(void *arg)
+{
+	struct {
+		struct gw_burst b[8];
+		_Atomic uint32_t head, tail;
+	} *l = arg;
+
+	for (uint32_t i = 0; i < 300; i++) {
+		while (l->tail == i)
+			sched_yield();
+		gw_burst_release(&l->b[i % 8]);
+		l->head = i + 1;
+	}
+	return NULL;
+}
+
+static void release_elsewhere(const char *engine)
+{
+	static struct {
+		struct gw_burst b[8];
+		_Atomic uint32_t head, tail;
+	} line;
+	struct bed b = { .r = { .batch = 10, .rx_bufs = 100, .meta = 8 } };
+	uint32_t sent = 0;
+	pthread_t t;
+
+	line.head = line.tail = 0;
+	bed_open(&b, engine);
+	T_RC(gw_port_set_pause(b.gw, 1, true), 0);
+	T_NEED(!pthread_create(&t, NULL, release_line, &line));
+	for (uint32_t i = 0; i < 300; i++) {
+		while (sent < 3000 && rig_send(b.gw, &b.r, sent, RIG_PORT) == 1)
+			sent++;
+		while (line.tail - line.head == 8)
+			sched_yield();
+		T_NEED(bed_take(&b, 0, 5 * (uint64_t)SOON, &line.b[i % 8]) == 1);
+		T_EQ(rig_seq(&line.b[i % 8], 0, 16), 10 * i);
+		line.tail = i + 1;
+	}
+	pthread_join(t, NULL);
+	T_EQ(bed_rxq(&b, 0).delivered_packets, 3000);
+	bed_close(&b);
+}
+
 static void counters(const char *engine)
 {
 	struct bed b = { .r = { .ppb = 8, .batch = 8 } };
@@ -239,6 +378,9 @@ static const struct conform_case cases[] = {
 	{ "a packet wakes who waits", wait_wakes },
 	{ "two threads, pausing", long_run_pause },
 	{ "two threads, dropping", long_run_drop },
+	{ "restart under load", restart_under_load },
+	{ "several consumers", several_consumers },
+	{ "release on another thread", release_elsewhere },
 	{ "counters by name", counters },
 	{ NULL, NULL },
 };
