@@ -51,7 +51,8 @@ static void receive_all(void)
 	static struct rig_rx o;
 	uint32_t got = 0, rnd = 7, bad = 0;
 
-	usleep(30000); /* the sender fills every entry and falls asleep */
+	for (int i = 0; i < 5000 && !slept_tx; i++)
+		usleep(1000); /* the sender fills every entry and falls asleep */
 	while (got < TOTAL && !timed_out) {
 		int n = rig_recv(&rx, &o, 1 + rnd % 200);
 
