@@ -94,6 +94,19 @@ static void cable_resume(struct gw__link *link)
 	leave(peer);
 }
 
+/* The peer's paced frames: whoever receives may move them too. */
+static uint64_t cable_due(struct gw__link *link)
+{
+	struct end *peer = ((struct end *)link)->peer;
+	uint64_t t;
+
+	if (!enter(peer))
+		return UINT64_MAX;
+	t = peer->link.sink.due_ns(peer->link.sink.ctx);
+	leave(peer);
+	return t;
+}
+
 static void cable_free(struct cable *c)
 {
 	struct cable **p = &registry;
@@ -131,7 +144,7 @@ static const struct gw__link_ops cable_ops = {
 	.step = cable_step,
 	.arm = gw__link_no_arm, /* the port steps once more before it blocks: all there is to look at */
 	.resume = cable_resume,
-	.due_ns = gw__link_no_due,
+	.due_ns = cable_due,
 	.watch = gw__link_no_watch,
 	.plugged = cable_plug,
 	.close = cable_close,

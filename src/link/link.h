@@ -36,6 +36,8 @@ struct gw__link_sink {
 	int (*pull)(void *ctx, int budget);
 	/* The peer takes frames again: wake whoever waits to send. */
 	void (*wake_tx)(void *ctx);
+	/* When the port's send side has something to do without a signal; UINT64_MAX = never. */
+	uint64_t (*due_ns)(void *ctx);
 	void *ctx;
 };
 

@@ -26,11 +26,11 @@ int gw__flow_table_add(struct gw__flow_table *t, const struct gw_flow_rule *rule
 /* Remove every rule of an id; the others keep their order. 0 or -ENOENT. */
 int gw__flow_table_del(struct gw__flow_table *t, uint32_t id);
 
-/* Index of the first rule that matches, or -1. */
-static inline int gw__flow_table_find(const struct gw__flow_table *t, const uint8_t *hdr, uint32_t hdr_len,
-				      const struct gw__pkt *p)
+/* Index of the first rule from `from` on that matches, or -1. */
+static inline int gw__flow_table_find_from(const struct gw__flow_table *t, uint32_t from, const uint8_t *hdr,
+					   uint32_t hdr_len, const struct gw__pkt *p)
 {
-	for (uint32_t i = 0; i < t->n; i++) {
+	for (uint32_t i = from; i < t->n; i++) {
 		const struct gw_match *m = &t->rule[i].match;
 
 		if (!m->fields)
@@ -44,6 +44,12 @@ static inline int gw__flow_table_find(const struct gw__flow_table *t, const uint
 			return (int)i;
 	}
 	return -1;
+}
+
+static inline int gw__flow_table_find(const struct gw__flow_table *t, const uint8_t *hdr, uint32_t hdr_len,
+				      const struct gw__pkt *p)
+{
+	return gw__flow_table_find_from(t, 0, hdr, hdr_len, p);
 }
 
 #endif

@@ -52,6 +52,11 @@ static int run_tx(struct soft_nic *nic, int budget, bool own)
 	return moved ? moved : held ? -EAGAIN : 0;
 }
 
+static uint64_t soft_tx_due(void *ctx)
+{
+	return atomic_load_explicit(&((struct soft_nic *)ctx)->tx_due_ns, memory_order_relaxed);
+}
+
 static int soft_pull(void *ctx, int budget)
 {
 	return run_tx(ctx, budget, false);
@@ -84,8 +89,14 @@ static bool soft_arm(struct gw__nic *base, unsigned int dirs, uint64_t *due_ns)
 	struct soft_nic *nic = soft(base);
 	bool waits = nic->link->ops->arm(nic->link);
 
+	waits = soft_progress(base, SOFT_BURST, dirs) > 0 || waits;
 	*due_ns = nic->link->ops->due_ns(nic->link);
-	return soft_progress(base, SOFT_BURST, dirs) > 0 || waits;
+	if (dirs & GW__NIC_TX) {
+		uint64_t t = atomic_load_explicit(&nic->tx_due_ns, memory_order_relaxed);
+
+		*due_ns = t < *due_ns ? t : *due_ns;
+	}
+	return waits;
 }
 
 /* Over a cable, from the receiver's thread: wake every send queue's owner. Whoever is inside already is told
@@ -109,7 +120,8 @@ static int soft_open(const char *address, struct gw__clock *clock, struct gw__ni
 {
 	struct soft_nic *nic = gw__aligned_alloc(64, sizeof(*nic));
 	struct gw__link_sink sink = {
-		.deliver = soft_deliver, .pull = soft_pull, .wake_tx = soft_wake_tx, .ctx = nic
+		.deliver = soft_deliver, .pull = soft_pull, .wake_tx = soft_wake_tx, .due_ns = soft_tx_due,
+		.ctx = nic
 	};
 	int err;
 
@@ -118,6 +130,7 @@ static int soft_open(const char *address, struct gw__clock *clock, struct gw__ni
 	nic->base.ops = &gw__nic_soft;
 	nic->clock = clock;
 	nic->verify = true;
+	atomic_init(&nic->tx_due_ns, UINT64_MAX);
 	nic->port.obj = (struct gw__nic_obj){ .nic = &nic->base, .type = GW__NIC_PORT };
 	gw__toeplitz_init(&nic->rss, gw__toeplitz_default_key);
 	err = gw__link_open(address, clock, &nic->link, diag);
@@ -139,11 +152,15 @@ static void soft_close(struct gw__nic *base)
 		return;
 	gw__link_close(nic->link); /* no peer is inside afterwards */
 	for (uint32_t i = 0; i < SOFT_MAX_QUEUES; i++) {
+		if (nic->sq[i])
+			gw__free(nic->sq[i]->edited);
 		gw__free(nic->sq[i]);
 		gw__free(nic->rq[i]);
 		gw__free(nic->cq[i]);
 	}
 	gw__flow_table_fini(&nic->flows);
+	gw__flow_table_fini(&nic->tx_flows);
+	gw__free(nic->rx_edited);
 	gw__free(nic->target);
 	gw__free(nic->mr);
 	gw__free(nic);
@@ -263,6 +280,14 @@ static int rq_create(struct soft_nic *nic, const struct gw__nic_attr *a, struct 
 	return 0;
 }
 
+/* Room for a burst of changed frames, once. */
+static int edits_alloc(struct soft_edited **e, struct gw_diag *diag)
+{
+	if (!*e)
+		*e = gw__calloc(SOFT_BURST, sizeof(**e));
+	return *e ? 0 : gw__fail(diag, -ENOMEM, "no memory for tags and tunnels");
+}
+
 static int sq_create(struct soft_nic *nic, const struct gw__nic_attr *a, struct gw__nic_obj **out,
 		     struct gw_diag *diag)
 {
@@ -280,11 +305,16 @@ static int sq_create(struct soft_nic *nic, const struct gw__nic_attr *a, struct 
 	sq = gw__aligned_alloc(64, sizeof(*sq));
 	if (!sq)
 		return gw__fail(diag, -ENOMEM, "no memory for a send queue");
-	err = cq_attach(a->sq.cq, nic, false, &sq->cq, diag);
+	err = nic->tx_flows.n ? edits_alloc(&sq->edited, diag) : 0;
+	if (!err)
+		err = cq_attach(a->sq.cq, nic, false, &sq->cq, diag);
 	if (err) {
+		gw__free(sq->edited);
 		gw__free(sq);
 		return err;
 	}
+	sq->pacing_bps = a->sq.pacing_bps;
+	sq->timed = sq->pacing_bps != 0;
 	sq->buf = a->sq.buf;
 	sq->dbrec = a->sq.dbrec;
 	sq->db = a->sq.db;
@@ -369,6 +399,8 @@ static void soft_obj_destroy(struct gw__nic_obj *obj)
 	else
 		nic->cq[((struct soft_cq *)obj)->idx] = NULL;
 	unlock_both(nic);
+	if (obj->type == GW__NIC_SQ)
+		gw__free(((struct soft_sq *)obj)->edited);
 	gw__free(obj);
 }
 
@@ -484,9 +516,13 @@ static int target_of(struct soft_nic *nic, const struct gw_flow_rule *rule, stru
 
 		if (a->type == GW_ACTION_DROP)
 			continue;
+		if (a->type == GW_ACTION_VLAN_POP || a->type == GW_ACTION_DECAP) {
+			t->edits = true;
+			continue;
+		}
 		if (a->type != GW_ACTION_QUEUE)
-			return gw__fail(diag, -ENOTSUP, "flow %u: this engine cannot do action %d yet", rule->id,
-					(int)a->type);
+			return gw__fail(diag, -EINVAL, "flow %u: tags and tunnels are put on by tx flows, not rx flows",
+					rule->id);
 		if (!a->n_queues || a->n_queues > GW_MAX_QUEUES)
 			return gw__fail(diag, -EINVAL, "flow %u: a queue action names 1 to %u queues", rule->id,
 					GW_MAX_QUEUES);
@@ -508,6 +544,12 @@ static int flow_add(struct soft_nic *nic, const struct gw_flow_rule *rule, struc
 	struct soft_target t;
 	int err = target_of(nic, rule, rqs, &t, diag);
 
+	if (err)
+		return err;
+	if (t.edits && (rule->match.fields & GW_MATCH_FLEX))
+		return gw__fail(diag, -EINVAL, "flow %u: flex matching does not go with vlan_pop or tunnel_decap",
+				rule->id);
+	err = t.edits ? edits_alloc(&nic->rx_edited, diag) : 0;
 	if (err)
 		return err;
 	if (rule->id > 0xffffff)
@@ -542,15 +584,52 @@ static int flow_del(struct soft_nic *nic, uint32_t id)
 	return err;
 }
 
+/* Does the rule put something in front of frames that are sent? */
+static bool is_tx(const struct gw_flow_rule *rule)
+{
+	for (uint32_t i = 0; i < rule->n_actions && i < GW_MAX_ACTIONS; i++)
+		if (rule->action[i].type == GW_ACTION_VLAN_PUSH || rule->action[i].type == GW_ACTION_ENCAP)
+			return true;
+	return false;
+}
+
+static int tx_flow_add(struct soft_nic *nic, const struct gw_flow_rule *rule, struct gw_diag *diag)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < rule->n_actions; i++)
+		if (rule->action[i].type != GW_ACTION_VLAN_PUSH && rule->action[i].type != GW_ACTION_ENCAP)
+			return gw__fail(diag, -EINVAL, "flow %u: a tx flow only pushes tags and wraps in tunnels",
+					rule->id);
+	if (rule->match.fields & GW_MATCH_FLEX)
+		return gw__fail(diag, -EINVAL, "flow %u: flex matching does not go with vlan_push or tunnel_encap",
+				rule->id);
+	for (uint32_t i = 0; i < nic->n_sq && !err; i++)
+		if (nic->sq[i])
+			err = edits_alloc(&nic->sq[i]->edited, diag);
+	return err ? err : gw__flow_table_add(&nic->tx_flows, rule, diag);
+}
+
 static int soft_flow(struct gw__nic *base, const struct gw_flow_rule *rule, struct gw__nic_obj *const *rqs, bool add,
 		     struct gw_diag *diag)
 {
 	struct soft_nic *nic = soft(base);
 	int err;
 
-	soft_lock(&nic->rx_lock);
-	err = add ? flow_add(nic, rule, rqs, diag) : flow_del(nic, rule->id);
-	soft_unlock(&nic->rx_lock);
+	if (rule->n_actions > GW_MAX_ACTIONS)
+		return gw__fail(diag, -EINVAL, "flow %u: at most %u actions", rule->id, GW_MAX_ACTIONS);
+	lock_both(nic);
+	if (!add) {
+		int tx = gw__flow_table_del(&nic->tx_flows, rule->id);
+
+		err = flow_del(nic, rule->id);
+		err = tx ? err : 0;
+	} else if (is_tx(rule)) {
+		err = tx_flow_add(nic, rule, diag);
+	} else {
+		err = flow_add(nic, rule, rqs, diag);
+	}
+	unlock_both(nic);
 	return err;
 }
 

@@ -28,29 +28,12 @@ struct place {
 struct burst {
 	struct verdict v[SOFT_BURST];
 	struct place place[SOFT_BURST];
+	const struct gw__frame *f[SOFT_BURST]; /* as delivered */
 	uint32_t wire, packets, missed, steer_miss, steer_drop, errors, l3_bad, l4_bad;
 	uint64_t bytes;
 };
 
 /* ---- classify ------------------------------------------------------------------------------------ */
-
-/* The frame's first bytes in one piece: its first segment if that is enough, else gathered into buf. */
-static const uint8_t *head_of(const struct gw__frame *f, uint8_t buf[GW_PARSE_MAX], uint32_t *n)
-{
-	uint32_t want = f->len < GW_PARSE_MAX ? f->len : GW_PARSE_MAX, at = 0;
-
-	*n = want;
-	if (f->seg[0].len >= want)
-		return f->seg[0].ptr;
-	for (uint32_t s = 0; s < f->n_segs && at < want; s++) {
-		uint32_t k = f->seg[s].len < want - at ? f->seg[s].len : want - at;
-
-		memcpy(buf + at, f->seg[s].ptr, k);
-		at += k;
-	}
-	*n = at;
-	return buf;
-}
 
 /* Is the UDP checksum right, over a gather list? A zero one needs no look at the payload. */
 static bool l4_ok(const struct gw__frame *f, const uint8_t *head, uint32_t n, const struct gw__pkt *p, bool *known)
@@ -114,7 +97,7 @@ static void verify(const struct gw__frame *f, const uint8_t *head, uint32_t n,
 				v->l4_bad = true;
 		}
 	}
-	v->meta = ok | (uint32_t)types << 8;
+	v->meta |= ok | (uint32_t)types << 8;
 }
 
 static struct soft_rq *spread(struct soft_nic *nic, const struct soft_target *t, const uint8_t *head, uint32_t n,
@@ -140,7 +123,44 @@ static struct soft_rq *spread(struct soft_nic *nic, const struct soft_target *t,
 	return t->rq[(h & 127) % t->n];
 }
 
-static void classify(struct soft_nic *nic, const struct gw__frame *f, struct verdict *v)
+/* Take off what the rule says. 0, -EPROTO: it is not such a frame, so the rule does not apply. */
+static int apply_edits(const struct gw_flow_rule *rule, const struct gw__frame *f, struct soft_edited *to,
+		       uint32_t *meta)
+{
+	int err = 0;
+
+	soft_edit_begin(&to->edit, f);
+	for (uint32_t i = 0; i < rule->n_actions && err >= 0; i++) {
+		uint16_t tci = 0;
+
+		if (rule->action[i].type == GW_ACTION_DECAP)
+			err = soft_edit_decap(&to->edit, &rule->action[i]);
+		if (rule->action[i].type == GW_ACTION_VLAN_POP)
+			err = soft_edit_pop_vlan(&to->edit, &tci);
+		if (err > 0)
+			*meta = (uint32_t)__builtin_bswap16(tci) << 16 | MLX5_TAG_STRIPPED << 8;
+	}
+	return err < 0 ? err : soft_edit_end(&to->edit, &to->frame);
+}
+
+/* The first rule that matches and, where it takes something off, can. Its edited frame goes to *f. */
+static int find_rule(struct soft_nic *nic, const struct gw__frame **f, struct soft_edited *to, const uint8_t *head,
+		     uint32_t n, const struct gw__pkt *p, struct verdict *v)
+{
+	int r = -1;
+
+	do {
+		r = gw__flow_table_find_from(&nic->flows, (uint32_t)(r + 1), head, n, p);
+		if (r < 0 || !nic->target[r].edits)
+			return r;
+		v->meta = 0;
+	} while (apply_edits(&nic->flows.rule[r], *f, to, &v->meta));
+	*f = &to->frame;
+	return r;
+}
+
+/* Decide where *f goes; *f becomes what will be delivered. */
+static void classify(struct soft_nic *nic, const struct gw__frame **f, uint32_t i, struct verdict *v)
 {
 	uint8_t buf[GW_PARSE_MAX];
 	const uint8_t *head;
@@ -148,32 +168,33 @@ static void classify(struct soft_nic *nic, const struct gw__frame *f, struct ver
 	uint32_t n;
 	int r;
 
-	v->rq = NULL;
-	v->hash = 0;
-	v->flow = 0;
-	v->meta = 0;
-	v->l3_bad = v->l4_bad = false;
-	if (f->len < SOFT_MIN_FRAME) {
-		v->kind = BAD_FRAME;
+	*v = (struct verdict){ .kind = BAD_FRAME };
+	if ((*f)->len < SOFT_MIN_FRAME)
 		return;
-	}
 	v->kind = STEER_DROP;
 	if (nic->drop_all)
 		return;
-	head = head_of(f, buf, &n);
-	gw__parse(head, n, f->len, &p);
-	r = gw__flow_table_find(&nic->flows, head, n, &p);
+	head = soft_head(*f, buf, &n);
+	gw__parse(head, n, (*f)->len, &p);
+	r = find_rule(nic, f, nic->rx_edited ? &nic->rx_edited[i] : NULL, head, n, &p, v);
 	if (r < 0) {
 		v->kind = STEER_MISS;
 		return;
 	}
 	if (nic->target[r].drop)
 		return;
+	if (nic->target[r].edits) { /* judge what is delivered, not what came */
+		v->kind = BAD_FRAME;
+		if ((*f)->len < SOFT_MIN_FRAME)
+			return;
+		head = soft_head(*f, buf, &n);
+		gw__parse(head, n, (*f)->len, &p);
+	}
 	v->kind = TO_QUEUE;
 	v->flow = nic->flows.rule[r].id;
 	v->rq = nic->target[r].n == 1 ? nic->target[r].rq[0] : spread(nic, &nic->target[r], head, n, &p, &v->hash);
 	if (nic->verify)
-		verify(f, head, n, &p, v);
+		verify(*f, head, n, &p, v);
 }
 
 /* ---- take an entry --------------------------------------------------------------------------------- */
@@ -387,8 +408,9 @@ static uint32_t deliver_burst(struct soft_nic *nic, const struct gw__frame *f, u
 		b.place[taken].n = 0;
 		if (taken + 4 < n)
 			__builtin_prefetch(f[taken + 4].seg[0].ptr);
-		classify(nic, &f[taken], v);
-		if (v->kind == TO_QUEUE && take(nic, &f[taken], &b, taken) < 0)
+		b.f[taken] = &f[taken];
+		classify(nic, &b.f[taken], taken, v);
+		if (v->kind == TO_QUEUE && take(nic, b.f[taken], &b, taken) < 0)
 			break;
 		b.steer_miss += v->kind == STEER_MISS;
 		b.steer_drop += v->kind == STEER_DROP;
@@ -401,8 +423,8 @@ static uint32_t deliver_burst(struct soft_nic *nic, const struct gw__frame *f, u
 			continue;
 		if (!*now_ns && b.v[i].rq->timestamps)
 			*now_ns = gw__now_ns(nic->clock);
-		scatter(&f[i], &b.place[i]);
-		complete(&f[i], &b, i, *now_ns);
+		scatter(b.f[i], &b.place[i]);
+		complete(b.f[i], &b, i, *now_ns);
 	}
 	for (i = 0; i < taken; i++)
 		if (b.v[i].rq && b.v[i].rq->broken)

@@ -10,6 +10,7 @@
 #include "link/link.h"
 #include "nic/mlx5_format.h"
 #include "nic/nic.h"
+#include "nic/soft/edit.h"
 #include "wire/bytes.h"
 #include "wire/flow_table.h"
 #include "wire/toeplitz.h"
@@ -70,6 +71,13 @@ struct soft_pend {
 	bool last;                 /* frame of its request */
 	bool signal;
 	uint8_t opcode;
+	uint64_t at_ns; /* MLX5_OP_WAIT: not before this */
+};
+
+/* A frame as the application wrote it, and what a rule made of it. */
+struct soft_edited {
+	struct soft_edit edit;
+	struct gw__frame frame;
 };
 
 struct soft_sq {
@@ -92,6 +100,9 @@ struct soft_sq {
 	uint8_t wqe_opcode;
 	bool wqe_signal;
 	uint32_t n_pend, pend_at;
+	uint64_t pacing_bps, next_ns; /* 0 = off; when the next frame may start */
+	bool timed;                   /* paced, or a wait was seen: the clock is read */
+	struct soft_edited *edited;   /* [SOFT_BURST], once a rule changes what is sent */
 	_Alignas(16) uint8_t wqe[(MLX5_MAX_DS + 1) * MLX5_SEG];
 	struct gw__frame frame[SOFT_BURST];
 	struct soft_pend pend[SOFT_BURST];
@@ -106,6 +117,7 @@ struct soft_target {
 	struct soft_rq *rq[GW_MAX_QUEUES];
 	uint32_t n;
 	bool drop;
+	bool edits; /* tags or tunnels come off first */
 };
 
 struct soft_nic {
@@ -119,6 +131,8 @@ struct soft_nic {
 	struct soft_sq *sq[SOFT_MAX_QUEUES];
 	uint32_t n_sq;
 	bool tx_held; /* frames wait because the link does not take them */
+	_Atomic uint64_t tx_due_ns; /* paced or scheduled frames wait until then; UINT64_MAX = none do */
+	struct gw__flow_table tx_flows; /* what is put in front of frames sent */
 	uint64_t tx_dirty; /* completion queues written since their last signal */
 	_Atomic uint64_t tx_packets, tx_bytes, tx_errors, tx_dropped, tx_paused;
 
@@ -131,6 +145,7 @@ struct soft_nic {
 	struct gw__flow_table flows;
 	struct soft_target *target; /* one a rule */
 	uint32_t n_target_cap;
+	struct soft_edited *rx_edited; /* [SOFT_BURST], once a rule takes something off */
 	struct gw__toeplitz rss;
 	_Atomic uint64_t rx_wire, rx_packets, rx_bytes, rx_missed, rx_steer_miss, rx_steer_drop, rx_errors,
 		rx_l3_bad, rx_l4_bad;
@@ -215,6 +230,23 @@ void soft_cq_error(struct soft_cq *cq, uint32_t number, uint16_t idx, uint8_t wq
 		   bool requester);
 /* Make everything visible and wake consumers of the queues in the mask. */
 void soft_cq_flush(struct soft_nic *nic, uint64_t *dirty);
+
+/* The frame's first bytes in one piece: its first segment if that is enough, else gathered into buf. */
+static inline const uint8_t *soft_head(const struct gw__frame *f, uint8_t buf[GW_PARSE_MAX], uint32_t *n)
+{
+	uint32_t want = f->len < GW_PARSE_MAX ? f->len : GW_PARSE_MAX, at = 0;
+
+	*n = want;
+	if (f->seg[0].len >= want)
+		return f->seg[0].ptr;
+	for (uint32_t s = 0; s < f->n_segs && at < want; s++) {
+		uint32_t k = f->seg[s].len < want - at ? f->seg[s].len : want - at;
+
+		memcpy(buf + at, f->seg[s].ptr, k);
+		at += k;
+	}
+	return buf;
+}
 
 /* ---- rq.c ---- */
 int soft_deliver(void *ctx, const struct gw__frame *frames, int n);

@@ -6,6 +6,8 @@
 
 #include "nic/soft/soft.h"
 
+#define PACING_SLACK_NS 50000u /* a sender that comes late may catch up this much */
+
 /* The one look at a request: its first segment says how long it is, then the rest, word by word. */
 static uint32_t copy_request(struct soft_sq *sq)
 {
@@ -89,6 +91,33 @@ static uint8_t add_segment(struct soft_nic *nic, struct soft_sq *sq, uint32_t se
 	return 0;
 }
 
+/* Put in front of frame i what the first matching rule says. Returns 0 or a syndrome. */
+static uint8_t edit_frame(struct soft_nic *nic, struct soft_sq *sq, uint32_t i)
+{
+	struct soft_edited *e = &sq->edited[i];
+	uint8_t buf[GW_PARSE_MAX];
+	const uint8_t *head;
+	const struct gw_flow_rule *rule;
+	struct gw__pkt p;
+	uint32_t n;
+	int r, err = 0;
+
+	head = soft_head(&sq->frame[i], buf, &n);
+	gw__parse(head, n, sq->frame[i].len, &p);
+	r = gw__flow_table_find(&nic->tx_flows, head, n, &p);
+	if (r < 0)
+		return 0;
+	rule = &nic->tx_flows.rule[r];
+	e->frame = sq->frame[i];
+	soft_edit_begin(&e->edit, &e->frame);
+	for (uint32_t a = 0; a < rule->n_actions && !err; a++)
+		err = rule->action[a].type == GW_ACTION_ENCAP ? soft_edit_encap(&e->edit, &rule->action[a]) :
+								soft_edit_push_vlan(&e->edit, &rule->action[a]);
+	if (!err)
+		err = soft_edit_end(&e->edit, &sq->frame[i]);
+	return err ? MLX5_SYND_LOCAL_LENGTH : 0;
+}
+
 /* The next frame of the request in sq->wqe. */
 static void expand_one(struct soft_nic *nic, struct soft_sq *sq)
 {
@@ -101,7 +130,11 @@ static void expand_one(struct soft_nic *nic, struct soft_sq *sq)
 	do
 		bad = add_segment(nic, sq, sq->wqe_seg++, f);
 	while (!bad && sq->wqe_opcode == MLX5_OP_SEND && sq->wqe_seg < sq->wqe_n_segs);
-	if (!bad && (f->len < SOFT_MIN_FRAME || f->len > nic->link->mtu))
+	if (!bad && f->len < SOFT_MIN_FRAME)
+		bad = MLX5_SYND_LOCAL_LENGTH;
+	if (!bad && nic->tx_flows.n)
+		bad = edit_frame(nic, sq, sq->pend_at + sq->n_pend);
+	if (!bad && f->len > nic->link->mtu)
 		bad = MLX5_SYND_LOCAL_LENGTH;
 	if (bad)
 		fail_sq(sq, sq->wqe_opcode, bad);
@@ -129,10 +162,14 @@ static void fetch(struct soft_sq *sq)
 		return;
 	}
 	sq->ci = (uint16_t)(sq->ci + n_bb);
-	if (opcode == MLX5_OP_NOP) {
+	if (opcode == MLX5_OP_NOP || (opcode == MLX5_OP_WAIT && opmod == MLX5_OPMOD_WAIT_TIME && ds == 3)) {
+		uint64_t t = gw__be64(sq->wqe + 32); /* seconds << 32 | nanoseconds */
+
 		sq->wqe_seg = sq->wqe_n_segs;
-		sq->frame[sq->pend_at + sq->n_pend].n_segs = 0;
 		add_pend(sq, true);
+		sq->pend[sq->pend_at + sq->n_pend - 1].at_ns =
+			opcode == MLX5_OP_NOP ? 0 : (t >> 32) * 1000000000u + (t & 0xffffffff);
+		sq->timed = sq->timed || opcode == MLX5_OP_WAIT;
 	} else if ((opcode != MLX5_OP_SEND && opcode != MLX5_OP_EMPW) || opmod || ds < 3 ||
 		   (opcode == MLX5_OP_SEND && ds > 2 + GW_MAX_SEGS) || gw__be16(sq->wqe + 28)) {
 		fail_sq(sq, opcode, MLX5_SYND_LOCAL_QP_OP);
@@ -155,6 +192,11 @@ static void refill(struct soft_nic *nic, struct soft_sq *sq, uint32_t max_wqes)
 	}
 }
 
+static bool has_frame(const struct soft_pend *p)
+{
+	return p->opcode == MLX5_OP_SEND || p->opcode == MLX5_OP_EMPW;
+}
+
 static void complete(struct soft_nic *nic, struct soft_sq *sq, uint32_t n, bool sent)
 {
 	uint64_t bytes = 0, packets = 0;
@@ -162,7 +204,7 @@ static void complete(struct soft_nic *nic, struct soft_sq *sq, uint32_t n, bool 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct soft_pend *p = &sq->pend[sq->pend_at + i];
 
-		if (sent && p->opcode != MLX5_OP_NOP) {
+		if (sent && has_frame(p)) {
 			bytes += sq->frame[sq->pend_at + i].len;
 			packets++;
 		}
@@ -175,38 +217,69 @@ static void complete(struct soft_nic *nic, struct soft_sq *sq, uint32_t n, bool 
 	soft_add(&nic->tx_packets, packets);
 }
 
-/* Requests without frames need no link. */
-static uint32_t leading_nops(const struct soft_sq *sq)
+/* Requests without a frame at the front that may complete now; a wait that may not sets *due. */
+static uint32_t leading_others(const struct soft_sq *sq, uint64_t now, uint64_t *due)
 {
 	uint32_t n = 0;
 
-	while (n < sq->n_pend && sq->pend[sq->pend_at + n].opcode == MLX5_OP_NOP)
-		n++;
+	for (; n < sq->n_pend && !has_frame(&sq->pend[sq->pend_at + n]); n++) {
+		if (sq->pend[sq->pend_at + n].at_ns > now) {
+			*due = sq->pend[sq->pend_at + n].at_ns;
+			break;
+		}
+	}
 	return n;
 }
 
-static uint32_t leading_frames(const struct soft_sq *sq)
+/* Frames at the front that may leave now: up to the next wait, and as far as pacing lets them. */
+static uint32_t leading_frames(const struct soft_sq *sq, uint64_t now, uint64_t *due)
 {
+	uint64_t t = sq->next_ns + PACING_SLACK_NS < now ? now - PACING_SLACK_NS : sq->next_ns;
 	uint32_t n = 0;
 
-	while (n < sq->n_pend && sq->pend[sq->pend_at + n].opcode != MLX5_OP_NOP)
+	while (n < sq->n_pend && has_frame(&sq->pend[sq->pend_at + n])) {
+		if (sq->pacing_bps) {
+			if (t > now) {
+				*due = n ? *due : t;
+				break;
+			}
+			t += (uint64_t)sq->frame[sq->pend_at + n].len * 8000000000u / sq->pacing_bps;
+		}
 		n++;
+	}
 	return n;
 }
 
-/* Offer the list to the link. True if it wants no more now. */
-static bool offer(struct soft_nic *nic, struct soft_sq *sq, int *moved)
+/* Frames left: the next one may start when these are through. A late start is made up for, up to the slack. */
+static void pace(struct soft_sq *sq, uint32_t first, uint32_t n, uint64_t now)
 {
+	if (sq->next_ns + PACING_SLACK_NS < now)
+		sq->next_ns = now - PACING_SLACK_NS;
+	for (uint32_t i = 0; i < n; i++)
+		sq->next_ns += (uint64_t)sq->frame[first + i].len * 8000000000u / sq->pacing_bps;
+}
+
+/* Offer the list to the link. True if it wants no more now; *due if time does not allow more. */
+static bool offer(struct soft_nic *nic, struct soft_sq *sq, int *moved, uint64_t *due)
+{
+	uint64_t now = sq->timed ? gw__now_ns(nic->clock) : 0;
+
+	*due = UINT64_MAX;
 	while (sq->n_pend) {
-		uint32_t n = leading_nops(sq);
+		uint32_t n = leading_others(sq, now, due), first;
 		int k;
 
-		if (n) {
+		if (n)
 			complete(nic, sq, n, true);
+		if (*due != UINT64_MAX)
+			return false;
+		n = leading_frames(sq, now, due);
+		if (*due != UINT64_MAX)
+			return false;
+		if (!n)
 			continue;
-		}
-		n = leading_frames(sq);
-		k = nic->link->ops->send(nic->link, &sq->frame[sq->pend_at], (int)n);
+		first = sq->pend_at;
+		k = nic->link->ops->send(nic->link, &sq->frame[first], (int)n);
 		if (k < 0) { /* the first one is lost for good */
 			soft_add(&nic->tx_dropped, 1);
 			complete(nic, sq, 1, false);
@@ -214,6 +287,8 @@ static bool offer(struct soft_nic *nic, struct soft_sq *sq, int *moved)
 			continue;
 		}
 		complete(nic, sq, (uint32_t)k, true);
+		if (sq->pacing_bps)
+			pace(sq, first, (uint32_t)k, now);
 		*moved += k;
 		if ((uint32_t)k < n) {
 			soft_add(&nic->tx_paused, 1);
@@ -249,8 +324,9 @@ static void report_error(struct soft_nic *nic, struct soft_sq *sq)
 	sq->syndrome = 0;
 }
 
-static int run_sq(struct soft_nic *nic, struct soft_sq *sq, int budget)
+static int run_sq(struct soft_nic *nic, struct soft_sq *sq, int budget, uint64_t *first_due)
 {
+	uint64_t due = UINT64_MAX;
 	int moved = 0;
 
 	while (sq->state == GW__NIC_RTS && moved < budget) {
@@ -258,15 +334,19 @@ static int run_sq(struct soft_nic *nic, struct soft_sq *sq, int budget)
 
 		if (!sq->syndrome) {
 			look_at_doorbells(sq);
-			/* what is listed already will want its completions too, and so may a request half out */
-			refill(nic, sq, room > sq->n_pend + 1 ? room - sq->n_pend - 1 : 0);
+			/* what is listed already will want its completions too, and so will a request half out */
+			uint32_t owed = sq->n_pend + (sq->wqe_seg < sq->wqe_n_segs);
+
+			refill(nic, sq, room > owed ? room - owed : 0);
 		}
 		if (!sq->n_pend && !sq->syndrome)
 			break;
-		if (offer(nic, sq, &moved)) {
+		if (offer(nic, sq, &moved, &due)) {
 			nic->tx_held = true;
 			break;
 		}
+		if (due != UINT64_MAX)
+			break;
 		if (sq->syndrome)
 			report_error(nic, sq);
 		if (sq->syndrome) /* no room to say so yet */
@@ -274,17 +354,21 @@ static int run_sq(struct soft_nic *nic, struct soft_sq *sq, int budget)
 	}
 	if (sq->state == GW__NIC_ERR)
 		flush(nic, sq);
+	if (due < *first_due)
+		*first_due = due;
 	return moved;
 }
 
 int soft_tx_burst(struct soft_nic *nic, int budget)
 {
+	uint64_t due = UINT64_MAX;
 	int moved = 0;
 
 	nic->tx_held = false;
 	for (uint32_t i = 0; i < nic->n_sq; i++)
 		if (nic->sq[i])
-			moved += run_sq(nic, nic->sq[i], budget - moved > SOFT_BURST ? budget - moved : SOFT_BURST);
+			moved += run_sq(nic, nic->sq[i], budget - moved > SOFT_BURST ? budget - moved : SOFT_BURST, &due);
+	atomic_store_explicit(&nic->tx_due_ns, due, memory_order_relaxed);
 	soft_cq_flush(nic, &nic->tx_dirty);
 	return moved;
 }

@@ -64,9 +64,14 @@ static inline void sink_wake(void *ctx)
 	((struct sink *)ctx)->wakes++;
 }
 
+static inline uint64_t sink_due(void *ctx)
+{
+	return UINT64_MAX;
+}
+
 static inline void sink_plug(struct gw__link *link, struct sink *s)
 {
-	struct gw__link_sink k = { .deliver = sink_deliver, .pull = sink_pull, .wake_tx = sink_wake, .ctx = s };
+	struct gw__link_sink k = { .deliver = sink_deliver, .pull = sink_pull, .wake_tx = sink_wake, .due_ns = sink_due, .ctx = s };
 
 	memset(s, 0, sizeof(*s));
 	s->room = UINT32_MAX;

@@ -40,6 +40,8 @@ static void *sender(void *arg)
 			sleep_on(&tx.event, tx.tx.arm, tx.tx.due_ns(tx.tx.q), tx.tx.q, &slept_tx);
 		else if (!((rnd >> 8) % 128))
 			usleep(rnd % 1500);
+		for (int i = 0; i < 5000 && seq > TOTAL / 2 && !slept_rx; i++)
+			usleep(1000); /* long enough for the receiver to fall asleep */
 	}
 	while (tx.tx.pending(tx.tx.q) > 0 && !timed_out)
 		sleep_on(&tx.event, tx.tx.arm, tx.tx.due_ns(tx.tx.q), tx.tx.q, &slept_tx);

@@ -105,6 +105,30 @@ static void resolve(const struct gw_cfg *c, uint32_t i, unsigned long cable, cha
 		snprintf(out, n, "%.*s", *lazy ? (int)(by - a) : (int)strlen(a), a);
 }
 
+static uint32_t overhead_of(const struct gw_flow_rule *rule)
+{
+	static const uint32_t tunnel[] = { [GW_TUNNEL_VXLAN] = 50, [GW_TUNNEL_GRE] = 38, [GW_TUNNEL_NVGRE] = 42 };
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < rule->n_actions; i++)
+		n += rule->action[i].type == GW_ACTION_ENCAP ? tunnel[rule->action[i].tunnel.type] : 4;
+	return n;
+}
+
+/* tx.flows: nobody adds them at run time, so they go straight from the configuration to the NIC. */
+static int add_tx_flows(struct ne_port *p, const struct gw_cfg_port *cp, struct gw_diag *diag)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < cp->n_tx_flow && !err; i++) {
+		uint32_t n = overhead_of(&cp->tx_flow[i]);
+
+		p->tx_overhead = n > p->tx_overhead ? n : p->tx_overhead;
+		err = p->nic->ops->flow(p->nic, &cp->tx_flow[i], NULL, true, diag);
+	}
+	return err;
+}
+
 static int open_port(struct nic_engine *e, uint32_t i, unsigned long cable, struct gw__clock *clock,
 		     struct gw_diag *diag)
 {
@@ -124,6 +148,8 @@ static int open_port(struct nic_engine *e, uint32_t i, unsigned long cable, stru
 	err = p->nic->ops->obj_create(p->nic, &attr, &p->obj, diag);
 	if (!err)
 		err = p->nic->ops->obj_modify(p->obj, GW__NIC_VERIFY, cp->verify == GW_VERIFY_SW);
+	if (!err)
+		err = add_tx_flows(p, cp, diag);
 	if (!err) /* shut until start() */
 		err = p->nic->ops->obj_modify(p->obj, GW__NIC_DROP_ALL, 1);
 	return err;

@@ -154,13 +154,28 @@ static uint32_t post_many(struct ne_txq *q, const struct gw__tx_in *in, uint32_t
 	return k;
 }
 
-/* One plain send with a gather list. */
+/* Hold what follows until the clock has passed t_ns. */
+static void post_wait(struct ne_txq *q, uint64_t t_ns)
+{
+	struct mlx5_wait_time *w = (struct mlx5_wait_time *)(void *)segment(q, q->pi, 1);
+	uint32_t bb = q->pi;
+
+	put_head(q, MLX5_OP_WAIT, 3, 0, false);
+	memset(w, 0, sizeof(*w));
+	w->value = __builtin_bswap64(t_ns / 1000000000u << 32 | t_ns % 1000000000u);
+	w->mask = UINT64_MAX;
+	*segment(q, bb, 0) = MLX5_OPMOD_WAIT_TIME;
+}
+
+/* One plain send with a gather list, after its time if it has one. */
 static uint32_t post_one(struct ne_txq *q, const struct gw__tx_in *in, uint32_t i, bool last)
 {
 	uint32_t slot = in->slot[i], ds = 2;
 
-	if (q->n_bb - (q->pi - q->ci) < 2 || !frame_len(q, in, i))
+	if (q->n_bb - (q->pi - q->ci) < 3 || !frame_len(q, in, i))
 		return 0;
+	if (in->tx_time_ns && in->tx_time_ns[i])
+		post_wait(q, in->tx_time_ns[i]);
 	for (uint32_t s = 0; s < q->n_segs; s++)
 		if (in->seg_len[s][i])
 			put_data(q, segment(q, q->pi, ds++), s, slot, in->seg_len[s][i]);
@@ -186,7 +201,7 @@ static int txq_submit(void *qp, const struct gw__tx_in *in, uint32_t first, uint
 	if (q->failed)
 		reap(q);
 	while (done < n && !q->failed) {
-		uint32_t k = q->n_segs == 1 ? post_many(q, in, first + done, n - done) :
+		uint32_t k = q->n_segs == 1 && !in->tx_time_ns ? post_many(q, in, first + done, n - done) :
 					      post_one(q, in, first + done, done + 1 == n);
 
 		if (!k)
@@ -264,7 +279,7 @@ static uint32_t pow2_above(uint32_t n)
 
 static int alloc_queue(struct ne_txq *q, const struct gw__queue_params *p)
 {
-	uint32_t n_slots = p->slots.n_slots, bb = p->slots.n_segs > 2 ? 2 : 1;
+	uint32_t n_slots = p->slots.n_slots, bb = (p->slots.n_segs > 2 ? 2 : 1) + (p->scheduled ? 1 : 0);
 	uint32_t want = n_slots > NE_MAX_DEPTH / bb ? NE_MAX_DEPTH : n_slots * bb;
 
 	q->n_bb = pow2_above(want < 16 ? 16 : want);
@@ -348,7 +363,7 @@ int ne_txq_open(struct ne_port *port, const struct gw__queue_params *p, struct g
 		return gw__fail(diag, -ENOMEM, "transmit queue %u: no memory", p->id);
 	q->nic = port->nic;
 	q->ops = port->nic->ops;
-	q->mtu = q->ops->obj_query(port->obj, GW__NIC_MTU);
+	q->mtu = q->ops->obj_query(port->obj, GW__NIC_MTU) - port->tx_overhead;
 	q->lazy = port->lazy_tx;
 	q->src_mac = src_mac ? port->mac : NULL;
 	err = ne_segs_register(q->nic, &p->slots, q->seg, diag);
