@@ -77,7 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const address[] = { "rx_port=cable:0", "tx_port=cable:0", NULL };
-	static const char *const set[] = { "CPU_CORE=3", "bench_tx.0.eth_dst_addr=02:00:00:00:00:01", NULL };
+	/* one of these, and what follows it */
+	static const char *const set[] = { "reorder.flow_ids=[201]", "interfaces.rx_port.rx.queues[0].batch_size=8192",
+					   "<CPU_CORE>=3", "bench_tx.0.eth_dst_addr=02:00:00:00:00:01", "stats.x=1", NULL };
 	struct gw_config_opts o = { .sz = sizeof(o) };
 	struct gw_config *c = NULL;
 	struct gw_diag d = { "" };
@@ -96,12 +98,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\n'; /* a text, not a file name */
 	text[size + 1] = '\0';
-	o.engine = bits & 1 ? "nic" : bits & 2 ? "null" : NULL;
-	o.address = bits & 4 ? address : NULL;
-	o.set = bits & 8 ? set : NULL;
-	o.strict = bits & 16;
-	o.rx_only = (bits & 96) == 32;
-	o.tx_only = (bits & 96) == 64;
+	o.engine = (bits & 3) == 0 ? "nic" : (bits & 3) == 1 ? NULL : "null";
+	o.address = o.engine && !(bits & 3) ? address : NULL;
+	o.set = bits & 4 ? set + (bits >> 3 & 7) % 5 : NULL;
+	o.strict = (bits & 192) == 192;
+	o.rx_only = (bits & 768) == 256;
+	o.tx_only = (bits & 768) == 512;
 	if (!gw_config_load(text, &o, &c, &d))
 		check(c);
 	else
