@@ -133,8 +133,8 @@ static int lower_conv(struct gw__lower *l, const struct gw__node *node)
 		return err;
 	op->win = win;
 	op->groups = groups;
-	op->weights = copy_floats(&l->plan->constants, weights, w->n_elems);
-	op->bias = copy_floats(&l->plan->constants, bias, (size_t)out.c);
+	op->weights = copy_floats(&l->plan->pool, weights, w->n_elems);
+	op->bias = copy_floats(&l->plan->pool, bias, (size_t)out.c);
 	return op->weights && op->bias ? 0 : GW__REFUSE(l, -ENOMEM, node, "out of memory");
 }
 
@@ -171,8 +171,8 @@ static int lower_gemm(struct gw__lower *l, const struct gw__node *node)
 	op = gw__lower_op(l, GW__PLAN_DENSE, node, x, &out, &err);
 	if (!op)
 		return err;
-	op->weights = copy_floats(&l->plan->constants, NULL, w->n_elems);
-	op->bias = copy_floats(&l->plan->constants, NULL, (size_t)out.c);
+	op->weights = copy_floats(&l->plan->pool, NULL, w->n_elems);
+	op->bias = copy_floats(&l->plan->pool, NULL, (size_t)out.c);
 	if (!op->weights || !op->bias)
 		return GW__REFUSE(l, -ENOMEM, node, "out of memory");
 	for (int64_t o = 0; o < out.c; o++) {
@@ -487,14 +487,6 @@ int gw__plan_make(const struct gw__graph *g, struct gw__plan *plan, struct gw_di
 
 void gw__plan_fini(struct gw__plan *plan)
 {
-	gw__pool_fini(&plan->constants);
 	gw__pool_fini(&plan->pool);
 	memset(plan, 0, sizeof(*plan));
-}
-
-void gw__plan_drop_constants(struct gw__plan *plan)
-{
-	gw__pool_fini(&plan->constants);
-	for (uint32_t i = 0; i < plan->n_ops; i++)
-		plan->ops[i].weights = plan->ops[i].bias = NULL;
 }

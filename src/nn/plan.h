@@ -48,7 +48,6 @@ struct gw__plan_op {
 
 struct gw__plan {
 	struct gw__pool pool;
-	struct gw__pool constants; /* weights and biases: may go once a backend has its own copy */
 	uint32_t n_values;
 	struct gw__shape *shapes;
 	uint32_t n_ops;
@@ -68,7 +67,5 @@ static inline size_t gw__shape_elems(const struct gw__shape *s)
  * After failure *plan needs no fini. */
 int gw__plan_make(const struct gw__graph *g, struct gw__plan *plan, struct gw_diag *diag);
 void gw__plan_fini(struct gw__plan *plan);
-/* Free weights and biases; the rest of the plan stays. */
-void gw__plan_drop_constants(struct gw__plan *plan);
 
 #endif

@@ -389,9 +389,8 @@ static int build_op(struct builder *b)
 	case GW__PLAN_INPUT:
 		return 0; /* made by its first reader */
 	case GW__PLAN_CONV:
-		return gw__build_conv(b);
 	case GW__PLAN_DENSE:
-		return gw__build_dense(b);
+		return gw__build_conv(b);
 	case GW__PLAN_POOL:
 		return gw__build_pool(b);
 	case GW__PLAN_FLATTEN:

@@ -97,8 +97,9 @@ static int quantise_weights(struct builder *b, const struct conv *c, struct weig
 	return 0;
 }
 
-/* Lay the plan's weights out as the primitive wants them. Runs once an op. */
-static int reorder_weights(struct builder *b, const struct conv *c, struct weights *w)
+/* Lay the plan's weights out as the primitive wants them. */
+static int reorder_weights(struct builder *b, const struct conv *c, const struct weights *w,
+			   const struct laid_out *v)
 {
 	static const dnnl_format_tag_t plain[] = {dnnl_ab, dnnl_ab, dnnl_ab, dnnl_abc, dnnl_abcd, dnnl_abcde};
 	dnnl_engine_t e = b->x->engine;
@@ -121,13 +122,13 @@ static int reorder_weights(struct builder *b, const struct conv *c, struct weigh
 			    : dnnl_out_of_memory;
 	}
 	if (!s)
-		s = dnnl_reorder_primitive_desc_create(&pd, &md, e, &w->md, e, attr);
+		s = dnnl_reorder_primitive_desc_create(&pd, &md, e, &v->md, e, attr);
 	if (!s)
 		s = dnnl_primitive_create(&prim, pd);
 	if (!s)
 		s = dnnl_memory_create(&from, &md, e, b->op->weights);
 	if (!s)
-		s = dnnl_memory_create(&to, &w->md, e, w->bytes);
+		s = dnnl_memory_create(&to, &v->md, e, v->bytes);
 	if (!s) {
 		const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
 
@@ -149,17 +150,42 @@ static int reorder_weights(struct builder *b, const struct conv *c, struct weigh
 	return s ? gw__dnnl_error(b, s) : 0;
 }
 
-static int make_weights(struct builder *b, const struct conv *c, struct weights *w, const dnnl_memory_desc_t *md)
+/* The op's weights in that layout: found, or made now. */
+static const struct laid_out *weights_as(struct builder *b, const struct conv *c, struct weights *w,
+					 const dnnl_memory_desc_t *md)
 {
-	int err;
+	struct laid_out *v = w->layouts;
 
-	w->md = *md;
-	w->bytes = gw__aligned_alloc(64, dnnl_memory_desc_get_size(md));
-	if (!w->bytes)
-		return gw__dnnl_error(b, dnnl_out_of_memory);
-	err = reorder_weights(b, c, w);
-	w->made = !err;
-	return err;
+	while (v && !dnnl_memory_desc_equal(&v->md, md))
+		v = v->next;
+	if (v)
+		return v;
+	v = gw__calloc(1, sizeof(*v));
+	if (!v)
+		return NULL;
+	v->md = *md;
+	v->bytes = gw__aligned_alloc(64, dnnl_memory_desc_get_size(md));
+	if (!v->bytes || reorder_weights(b, c, w, v) < 0) {
+		gw__free(v->bytes);
+		gw__free(v);
+		return NULL;
+	}
+	v->next = w->layouts;
+	w->layouts = v;
+	return v;
+}
+
+void gw__weights_fini(struct weights *w)
+{
+	while (w->layouts) {
+		struct laid_out *v = w->layouts;
+
+		w->layouts = v->next;
+		gw__free(v->bytes);
+		gw__free(v);
+	}
+	gw__free(w->bias);
+	gw__free(w->scales);
 }
 
 /* Bias and scales do not depend on the layout, and the scales are needed before it is known. */
@@ -198,41 +224,118 @@ static int conv_attr(struct builder *b, const struct conv *c, const struct weigh
 	return gw__dnnl_error(b, s);
 }
 
-static int conv_pd(struct builder *b, const struct conv *c, const struct weights *w, dnnl_primitive_desc_t *pd)
+/* Ways to compute a convolution, best first. */
+static const struct way {
+	dnnl_alg_kind_t alg;
+	bool blocked;
+} ways[] = {
+	{dnnl_convolution_winograd, true}, /* 3x3: a quarter of the products (F(4x4,3x3)) */
+	{dnnl_convolution_direct, true},
+	{dnnl_convolution_direct, false},
+};
+#define N_WAYS (sizeof(ways) / sizeof(ways[0]))
+
+static bool way_fits(const struct builder *b, const struct conv *c, const struct way *way)
 {
-	const struct gw__plan_op *op = b->op;
-	const struct gw__window *win = &op->win;
+	const struct gw__window *win = &b->op->win;
+
+	if (way->blocked && (!b->x->blocked || c->src_type != dnnl_f32))
+		return false;
+	return way->alg == dnnl_convolution_direct ||
+	       (b->op->groups == 1 && win->kernel[0] == 3 && win->kernel[1] == 3 && win->stride[0] == 1 &&
+		win->stride[1] == 1 && win->dilation[0] == 1 && win->dilation[1] == 1);
+}
+
+/* Blocks of 16 channels where there are 16, else whatever oneDNN likes. */
+static int conv_md(const struct builder *b, int value, dnnl_data_type_t dt, bool blocked, dnnl_memory_desc_t *md)
+{
+	dnnl_dims_t dims;
+	int rank = gw__md_dims(b, value, dims);
+	bool blocks = blocked && rank == 4 && dims[1] >= 16;
+
+	return dnnl_memory_desc_init_by_tag(md, rank, dims, dt, blocks ? dnnl_aBcd16b : dnnl_format_tag_any);
+}
+
+static dnnl_status_t try_way(struct builder *b, const struct conv *c, const struct weights *w, const struct way *way,
+			     dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *pd)
+{
+	const struct gw__window *win = &b->op->win;
 	const dnnl_dims_t stride = {win->stride[0], win->stride[1]};
 	const dnnl_dims_t dilate = {win->dilation[0] - 1, win->dilation[1] - 1};
 	const dnnl_dims_t lo = {win->pad_lo[0], win->pad_lo[1]}, hi = {win->pad_hi[0], win->pad_hi[1]};
-	dnnl_memory_desc_t src, dst, wei = w->md;
-	union {
-		dnnl_convolution_desc_t conv;
-		dnnl_inner_product_desc_t dense;
-	} d;
-	dnnl_primitive_attr_t attr;
-	dnnl_status_t s = dnnl_success;
-	int err = gw__md_any(b, op->in, c->src_type, &src);
+	dnnl_memory_desc_t src, wei, dst;
+	dnnl_convolution_desc_t d;
+	const char *how = NULL;
 
-	if (!err)
-		err = gw__md_any(b, op->out, c->dst_type, &dst);
-	if (!err)
-		err = conv_attr(b, c, w, &attr);
+	if (conv_md(b, b->op->in, c->src_type, way->blocked, &src) ||
+	    conv_md(b, b->op->out, c->dst_type, way->blocked, &dst) ||
+	    dnnl_memory_desc_init_by_tag(&wei, c->w_rank, c->w_dims, c->w_type, dnnl_format_tag_any) ||
+	    dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, way->alg, &src, &wei, &w->bias_md,
+						       &dst, stride, dilate, lo, hi) ||
+	    dnnl_primitive_desc_create(pd, &d, attr, b->x->engine, NULL))
+		return dnnl_unimplemented;
+	/* A layout of ours must not push the library onto its slow general code. */
+	if (way->blocked && !dnnl_primitive_desc_query(*pd, dnnl_query_impl_info_str, 0, &how) && how &&
+	    strncmp(how, "jit", 3) != 0) {
+		dnnl_primitive_desc_destroy(*pd);
+		return dnnl_unimplemented;
+	}
+	return dnnl_success;
+}
+
+static int conv_pd(struct builder *b, const struct conv *c, const struct weights *w, dnnl_primitive_desc_t *pd)
+{
+	dnnl_status_t s = dnnl_unimplemented;
+	dnnl_primitive_attr_t attr;
+	int err = conv_attr(b, c, w, &attr);
+
 	if (err)
 		return err;
-	if (!w->made)
+	for (size_t i = 0; s && i < N_WAYS; i++)
+		if (way_fits(b, c, &ways[i]))
+			s = try_way(b, c, w, &ways[i], attr, pd);
+	dnnl_primitive_attr_destroy(attr);
+	return s ? gw__dnnl_error(b, s) : 0;
+}
+
+static int dense_pd(struct builder *b, const struct conv *c, const struct weights *w, dnnl_primitive_desc_t *pd)
+{
+	dnnl_memory_desc_t src, wei, dst;
+	dnnl_inner_product_desc_t d;
+	dnnl_primitive_attr_t attr;
+	dnnl_status_t s;
+	int err = conv_attr(b, c, w, &attr);
+
+	if (err)
+		return err;
+	s = conv_md(b, b->op->in, c->src_type, false, &src);
+	if (!s)
+		s = conv_md(b, b->op->out, c->dst_type, false, &dst);
+	if (!s)
 		s = dnnl_memory_desc_init_by_tag(&wei, c->w_rank, c->w_dims, c->w_type, dnnl_format_tag_any);
-	if (!s && op->kind == GW__PLAN_DENSE)
-		s = dnnl_inner_product_forward_desc_init(&d.dense, dnnl_forward_inference, &src, &wei, &w->bias_md,
-							 &dst);
-	else if (!s)
-		s = dnnl_dilated_convolution_forward_desc_init(&d.conv, dnnl_forward_inference,
-							       dnnl_convolution_direct, &src, &wei, &w->bias_md,
-							       &dst, stride, dilate, lo, hi);
+	if (!s)
+		s = dnnl_inner_product_forward_desc_init(&d, dnnl_forward_inference, &src, &wei, &w->bias_md, &dst);
 	if (!s)
 		s = dnnl_primitive_desc_create(pd, &d, attr, b->x->engine, NULL);
 	dnnl_primitive_attr_destroy(attr);
 	return s ? gw__dnnl_error(b, s) : 0;
+}
+
+bool gw__winograd_here(dnnl_engine_t engine)
+{
+	const dnnl_dims_t dims = {1, 64, 28, 28}, w_dims = {64, 64, 3, 3}, one = {1, 1}, none = {0, 0};
+	dnnl_memory_desc_t md, wei;
+	dnnl_convolution_desc_t d;
+	dnnl_primitive_desc_t pd;
+
+	if (dnnl_memory_desc_init_by_tag(&md, 4, dims, dnnl_f32, dnnl_aBcd16b) ||
+	    dnnl_memory_desc_init_by_tag(&wei, 4, w_dims, dnnl_f32, dnnl_format_tag_any) ||
+	    dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_winograd, &md, &wei,
+						       NULL, &md, one, none, one, one) ||
+	    dnnl_primitive_desc_create(&pd, &d, NULL, engine, NULL))
+		return false;
+	dnnl_primitive_desc_destroy(pd);
+	return true;
 }
 
 static int fixed_inst(struct builder *b, const dnnl_memory_desc_t *md, void *bytes)
@@ -244,7 +347,8 @@ static int fixed_inst(struct builder *b, const dnnl_memory_desc_t *md, void *byt
 	return i;
 }
 
-static int conv_step(struct builder *b, const struct conv *c, struct weights *w, dnnl_primitive_desc_t pd)
+static int conv_step(struct builder *b, const struct conv *c, const struct weights *w, const struct laid_out *v,
+		     dnnl_primitive_desc_t pd)
 {
 	const dnnl_memory_desc_t *dst_md = dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0);
 	const struct gw__plan_op *op = b->op;
@@ -253,7 +357,7 @@ static int conv_step(struct builder *b, const struct conv *c, struct weights *w,
 	int other = -1;
 
 	args[1] = gw__inst_as(b, op->in, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0), c->src_scale);
-	args[3] = fixed_inst(b, &w->md, w->bytes);
+	args[3] = fixed_inst(b, &v->md, v->bytes);
 	args[5] = fixed_inst(b, &w->bias_md, w->bias);
 	if (op->in2 >= 0) {
 		other_md.data_type = gw__value_type(b->x, op->in2);
@@ -271,6 +375,7 @@ static int conv_step(struct builder *b, const struct conv *c, struct weights *w,
 int gw__build_conv(struct builder *b)
 {
 	struct weights *w = &b->x->weights[b->op_no];
+	const struct laid_out *v;
 	dnnl_primitive_desc_t pd;
 	struct conv c;
 	int err;
@@ -278,19 +383,13 @@ int gw__build_conv(struct builder *b)
 	describe(b, &c);
 	err = make_bias(b, &c, w);
 	if (!err)
-		err = conv_pd(b, &c, w, &pd);
+		err = b->op->kind == GW__PLAN_DENSE ? dense_pd(b, &c, w, &pd) : conv_pd(b, &c, w, &pd);
 	if (err)
 		return err;
-	if (!w->made)
-		err = make_weights(b, &c, w, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0));
-	if (err) {
+	v = weights_as(b, &c, w, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0));
+	if (!v) {
 		dnnl_primitive_desc_destroy(pd);
-		return err;
+		return gw__dnnl_error(b, dnnl_out_of_memory);
 	}
-	return conv_step(b, &c, w, pd);
-}
-
-int gw__build_dense(struct builder *b)
-{
-	return gw__build_conv(b);
+	return conv_step(b, &c, w, v, pd);
 }

@@ -4,6 +4,7 @@
 #define GW_NN_ONEDNN_EXEC_H
 
 #include "nn/backend.h"
+#include "nn/onednn/quiet.h"
 
 #include <oneapi/dnnl/dnnl.h>
 
@@ -46,11 +47,17 @@ struct layout {
 	int *last_use; /* [n_values] last op that reads it; n_ops = the output */
 };
 
-/* Weights of one op, in the layout the largest batch asked for; shared by every batch size. */
+/* Weights of one op in one layout. Batch sizes that ask for the same layout share them. */
+struct laid_out {
+	struct laid_out *next;
+	dnnl_memory_desc_t md;
+	void *bytes;
+};
+
 struct weights {
-	bool made;
-	dnnl_memory_desc_t md, bias_md;
-	void *bytes, *bias;
+	struct laid_out *layouts;
+	dnnl_memory_desc_t bias_md;
+	void *bias;
 	float *scales; /* whole-number weights: one an output channel */
 };
 
@@ -59,6 +66,7 @@ struct gw__exec {
 	struct gw__exec_cfg cfg;
 	dnnl_engine_t engine;
 	dnnl_stream_t stream;
+	struct gw__quiet quiet;
 	uint32_t chunk;           /* samples that go through the network together */
 	struct layout **layouts;  /* [chunk + 1], made when first asked for */
 	struct weights *weights;  /* [n_ops] */
@@ -67,10 +75,13 @@ struct gw__exec {
 	float *slots;             /* [GW__NN_SLOTS][max_batch][n_features] */
 	float *peaks;             /* copy of cfg.peaks */
 	uint32_t n_features;
+	uint32_t slot_batch; /* max_batch rounded up to whole chunks */
+	bool pad;     /* a short tail runs as a full chunk: see run.c */
+	bool blocked; /* FLOAT values lie in blocks of 16 channels: Winograd's layout, where the CPU has it */
 	char name[32];
 };
 
-/* Lay out the plan for n samples. The first call also makes the weights. */
+/* Lay out the plan for n samples; weights are made as they are asked for. */
 int gw__layout_make(struct gw__exec *x, uint32_t n, struct gw_diag *diag);
 void gw__layout_destroy(struct layout *y);
 /* Point every instance into arena and scratch as they are now. */
@@ -109,8 +120,11 @@ int gw__attr_make(struct builder *b, const float *sum_scale, dnnl_data_type_t su
 dnnl_data_type_t gw__value_type(const struct gw__exec *x, int value);
 float gw__value_scale(const struct gw__exec *x, int value);
 
+/* Does this CPU run Winograd convolutions (and so prefer blocks of 16 channels)? */
+bool gw__winograd_here(dnnl_engine_t engine);
+void gw__weights_fini(struct weights *w);
+
 int gw__build_conv(struct builder *b);
-int gw__build_dense(struct builder *b);
 int gw__build_pool(struct builder *b);
 int gw__build_pointwise(struct builder *b); /* AFFINE, ADD, MUL, RELU */
 int gw__build_flatten(struct builder *b);

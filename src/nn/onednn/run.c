@@ -16,7 +16,11 @@
 extern void omp_set_num_threads(int n);
 extern int omp_get_max_threads(void);
 
-#define DEFAULT_CHUNK 32u
+/* Samples that go through together. Winograd's sums are grouped by the number of tiles, so there the chunk is always
+ * full (a short tail repeats its last sample): a sample's features are then the same bits in any batch. Eight
+ * keep that waste small and cost nothing measurable. Direct convolutions give the same bits for any number. */
+#define PADDED_CHUNK 8u
+#define EXACT_CHUNK 32u
 
 static uint32_t allowed_cores(void)
 {
@@ -33,11 +37,9 @@ static void destroy(struct gw__exec *x)
 		return;
 	for (uint32_t i = 0; x->layouts && i <= x->chunk; i++)
 		gw__layout_destroy(x->layouts[i]);
-	for (uint32_t i = 0; x->weights && i < x->plan.n_ops; i++) {
-		gw__free(x->weights[i].bytes);
-		gw__free(x->weights[i].bias);
-		gw__free(x->weights[i].scales);
-	}
+	for (uint32_t i = 0; x->weights && i < x->plan.n_ops; i++)
+		gw__weights_fini(&x->weights[i]);
+	gw__quiet_fini(&x->quiet);
 	if (x->stream)
 		dnnl_stream_destroy(x->stream);
 	if (x->engine)
@@ -103,12 +105,19 @@ static int prepare(struct gw__exec *x, struct gw_diag *diag)
 {
 	const struct gw__shape *out = &x->plan.shapes[x->plan.output];
 	size_t n_floats;
+	uint32_t most;
 
-	x->chunk = x->cfg.max_batch < DEFAULT_CHUNK ? x->cfg.max_batch : DEFAULT_CHUNK;
+	if (dnnl_engine_create(&x->engine, dnnl_cpu, 0) || dnnl_stream_create(&x->stream, x->engine, dnnl_stream_in_order))
+		return gw__fail(diag, -EIO, "oneDNN: cannot open its CPU engine");
+	x->blocked = x->cfg.precision == GW_NN_FP32 && gw__winograd_here(x->engine);
+	x->pad = x->blocked;
+	most = x->pad ? PADDED_CHUNK : EXACT_CHUNK;
+	x->chunk = x->cfg.max_batch < most ? x->cfg.max_batch : most;
+	x->slot_batch = (x->cfg.max_batch + x->chunk - 1) / x->chunk * x->chunk;
 	x->n_features = (uint32_t)gw__shape_elems(out);
 	x->layouts = gw__calloc(x->chunk + 1, sizeof(struct layout *));
 	x->weights = gw__calloc(x->plan.n_ops, sizeof(*x->weights));
-	if (__builtin_mul_overflow((size_t)x->n_features * GW__NN_SLOTS, x->cfg.max_batch, &n_floats) ||
+	if (__builtin_mul_overflow((size_t)x->n_features * GW__NN_SLOTS, x->slot_batch, &n_floats) ||
 	    n_floats > SIZE_MAX / 8)
 		return gw__fail(diag, -EMSGSIZE, "plan: %u features times %u samples", x->n_features,
 				x->cfg.max_batch);
@@ -119,8 +128,6 @@ static int prepare(struct gw__exec *x, struct gw_diag *diag)
 	if (x->cfg.peaks)
 		memcpy(x->peaks, x->cfg.peaks, x->plan.n_values * sizeof(float));
 	x->cfg.peaks = NULL; /* the caller's; ours is kept */
-	if (dnnl_engine_create(&x->engine, dnnl_cpu, 0) || dnnl_stream_create(&x->stream, x->engine, dnnl_stream_in_order))
-		return gw__fail(diag, -EIO, "oneDNN: cannot open its CPU engine");
 	snprintf(x->name, sizeof(x->name), "oneDNN %d.%d.%d", dnnl_version()->major, dnnl_version()->minor,
 		 dnnl_version()->patch);
 	return layout_for(x, x->chunk, diag);
@@ -141,6 +148,7 @@ static int create(struct gw__plan *plan, const struct gw__exec_cfg *cfg, struct 
 	x->cfg = *cfg;
 	if (!x->cfg.n_threads)
 		x->cfg.n_threads = allowed_cores();
+	gw__quiet_init(&x->quiet, x->cfg.n_threads, allowed_cores());
 	omp_set_num_threads((int)x->cfg.n_threads);
 	err = prepare(x, diag);
 	omp_set_num_threads(before);
@@ -148,13 +156,12 @@ static int create(struct gw__plan *plan, const struct gw__exec_cfg *cfg, struct 
 		destroy(x);
 		return err;
 	}
-	gw__plan_drop_constants(&x->plan);
 	*out = x;
 	return 0;
 }
 
 /* (chan, height, width) FLOAT16 to FLOAT with the network's first scale and shift. */
-static void convert_input(const struct gw__exec *x, const struct layout *y, const uint16_t *src)
+static void convert_input(const struct gw__exec *x, const struct layout *y, const uint16_t *src, uint32_t n_valid)
 {
 	const struct gw__plan_op *op = &x->plan.ops[0];
 	const struct gw__shape *s = &x->plan.shapes[op->out];
@@ -166,7 +173,8 @@ static void convert_input(const struct gw__exec *x, const struct layout *y, cons
 	dst = bytes;
 	for (uint32_t n = 0; n < y->n; n++) {
 		for (size_t c = 0; c < chans; c++) {
-			const uint16_t *from = src + (n * chans + c) * plane;
+			size_t have = n < n_valid ? n : n_valid - 1;
+			const uint16_t *from = src + (have * chans + c) * plane;
 
 			if (y->channels_last)
 				gw__half_affine_strided(from, dst + n * chans * plane + c, plane, chans, op->scale[c],
@@ -189,8 +197,9 @@ static float largest(const struct inst *i)
 	return peak;
 }
 
-/* All steps over y->n samples; the features go to out. peaks may be NULL. */
-static int run_layout(struct gw__exec *x, struct layout *y, const uint16_t *input, float *out, float *peaks)
+/* All steps over n <= y->n samples; features of y->n go to out. peaks may be NULL. */
+static int run_layout(struct gw__exec *x, struct layout *y, const uint16_t *input, uint32_t n, float *out,
+		      float *peaks)
 {
 	if (dnnl_memory_set_data_handle(y->insts[y->output].mem, out))
 		return -EIO;
@@ -198,7 +207,7 @@ static int run_layout(struct gw__exec *x, struct layout *y, const uint16_t *inpu
 		const struct step *st = &y->steps[k];
 
 		if (!st->prim)
-			convert_input(x, y, input);
+			convert_input(x, y, input, n);
 		else if (dnnl_primitive_execute(st->prim, x->stream, (int)st->n_args, st->args))
 			return -EIO;
 		if (peaks && st->value >= 0)
@@ -217,10 +226,11 @@ static int run(struct gw__exec *x, const void *input, uint32_t n, float *out, fl
 	omp_set_num_threads((int)x->cfg.n_threads);
 	while (n && !err) {
 		uint32_t m = n < x->chunk ? n : x->chunk;
+		uint32_t full = x->pad ? x->chunk : m;
 
-		err = layout_for(x, m, NULL);
+		err = layout_for(x, full, NULL);
 		if (!err)
-			err = run_layout(x, x->layouts[m], src, out, peaks);
+			err = run_layout(x, x->layouts[full], src, m, out, peaks);
 		src += m * gw__shape_elems(in);
 		out += (size_t)m * x->n_features;
 		n -= m;
@@ -235,12 +245,12 @@ static int submit(struct gw__exec *x, const void *input, uint32_t n, struct gw_e
 
 	if (err < 0)
 		return err;
-	return run(x, input, n, x->slots + (size_t)slot * x->cfg.max_batch * x->n_features, NULL);
+	return run(x, input, n, x->slots + (size_t)slot * x->slot_batch * x->n_features, NULL);
 }
 
 static int wait_slot(struct gw__exec *x, uint32_t slot, const float **features)
 {
-	*features = x->slots + (size_t)slot * x->cfg.max_batch * x->n_features;
+	*features = x->slots + (size_t)slot * x->slot_batch * x->n_features;
 	return 0;
 }
 
