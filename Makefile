@@ -4,7 +4,7 @@
 JOBS ?= $(shell nproc)
 BUILD = build/release
 
-.PHONY: all demo check bench deps-demo deps-check build clean
+.PHONY: all demo check bench portable deps-demo deps-check build clean
 
 all: build
 
@@ -15,19 +15,24 @@ deps-check:
 	@tools/install-deps demo check
 
 build: deps-demo
-	@cmake --preset release -DBUILD_TESTING=OFF >/dev/null
+	@cmake --preset release >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: build
+demo: deps-demo
+	@cmake --preset release >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target gpuwire_cli resnet50_inference
 	@tools/demo $(BUILD)
 
 check: deps-check
-	@cmake --preset release -DBUILD_TESTING=ON >/dev/null
+	@cmake --preset release >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
 bench: build
 	@tools/bench $(BUILD)
+
+portable: deps-demo
+	@tools/portable
 
 clean:
 	rm -rf build out

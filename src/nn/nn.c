@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "nn/backend.h"
+#include "nn/nn_internal.h"
 #include "nn/onnx/onnx.h"
 
 #include <errno.h>
@@ -295,4 +296,9 @@ int gw_nn_drain(struct gw_nn *nn, const float **last, uint32_t *last_n)
 	if (!nn || !last || !last_n)
 		return -EINVAL;
 	return collect(nn, last, last_n);
+}
+
+int gw__nn_profile(struct gw_nn *nn, uint32_t n, void (*row)(void *ctx, const char *text, double us), void *ctx)
+{
+	return nn->backend->profile ? nn->backend->profile(nn->exec, n, row, ctx) : -ENOTSUP;
 }
