@@ -103,11 +103,13 @@ static void launch(struct gw__reorder *r, struct out_buf *b, bool last)
 				       b->win.n_placed, b->win.valid, r->c.packets_per_batch);
 	else
 		err = gpu->host_call(r->c.stream, run_piece, p);
-	if (err && !last)
+	if (err == -ENOTSUP && !r->kernel) { /* on_cpu beside a real GPU: its stream has no part in it */
+		run_piece(p);
+	} else if (err && !last) {
 		return;
-	if (err && r->kernel) { /* refused: nothing was written, so nothing may be handed over */
+	} else if (err && r->kernel) { /* refused: nothing was written, so nothing may be handed over */
 		b->refused = true;
-	} else if (err) { /* no memory, or a backend without host calls: after all that is queued, on this thread */
+	} else if (err) { /* no memory: on this thread, after all that is queued */
 		err = gpu->stream_sync(r->c.stream);
 		run_piece(p);
 	}
@@ -421,7 +423,7 @@ static int init_rules(struct gw__reorder *r, struct gw_diag *diag)
 	if (err)
 		return err;
 	r->scatter.src_stride = c->src_stride;
-	if (!c->gpu->cpu_twins) {
+	if (!c->gpu->cpu_twins && !c->on_cpu) {
 		r->scatter.src = c->src_base;
 		return gw__scatter_cuda_prepare(c->gpu, &r->scatter, c->swap, &r->kernel, diag);
 	}

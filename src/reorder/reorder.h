@@ -32,6 +32,7 @@ struct gw__reorder_config {
 	uint32_t max_open;         /* open windows, >= 2; 0 = 2 */
 	enum gw__fill fill;
 	bool drop_missing;         /* missing_action: drop */
+	bool on_cpu;               /* reorder_type cpu: the CPU moves the bytes even beside a real GPU */
 	/* source: payload of slot i at src_base + i * src_stride (device view), src_host = CPU alias or NULL */
 	const uint8_t *src_base, *src_host;
 	uint32_t src_stride;

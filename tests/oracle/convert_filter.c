@@ -21,7 +21,7 @@ static int elem_of(const char *name)
 int main(int argc, char **argv)
 {
 	enum gw__simd simd = GW__SIMD_SCALAR;
-	size_t cap = (size_t)1 << 24, n;
+	size_t cap = (size_t)1 << 20, n;
 	uint8_t *in = malloc(cap), *out = malloc(cap * 16);
 	gw__convert_fn fn;
 

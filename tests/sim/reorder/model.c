@@ -131,7 +131,11 @@ bool model_needs(struct model *m, const struct packet *p)
 	if (tie || number < m->base || number < m->first) {
 		int64_t limit = (int64_t)m->per_batch * (m->max_open + 1) + 64;
 
-		return m->run + 1 >= limit; /* it joins anew */
+		if (m->run + 1 < limit)
+			return false;
+		if (highest_open(m) != INT64_MIN) /* it joins anew */
+			close_below(m, highest_open(m) + 1, GW__CLOSE_SUPERSEDED);
+		return true;
 	}
 	if (number >= m->base + m->max_open)
 		close_below(m, number - m->max_open + 1, GW__CLOSE_SUPERSEDED);

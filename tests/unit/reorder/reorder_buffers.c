@@ -1,6 +1,7 @@
 /* Output buffers and source slots: who holds what, for how long; nothing is lost when buffers run out; streams
  * that run later, on another thread, or fail; consecutive windows lie side by side. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "rig.h"
@@ -176,6 +177,39 @@ static void failing(void)
 	rig_destroy(&g);
 }
 
+static int no_host_call(struct gw_stream *s, gw__host_fn fn, void *arg)
+{
+	(void)s, (void)fn, (void)arg;
+	return -ENOTSUP;
+}
+
+/* A backend that runs nothing on the CPU: host memory is reordered on the caller's thread all the same. */
+static void without_host_calls(void)
+{
+	struct gw__gpu_ops ops = *gw__gpu();
+	struct rig g;
+	struct gw__window w;
+
+	ops.host_call = no_host_call;
+	ops.cpu_twins = false;
+	rig_config(&g, 8, 12);
+	g.c.gpu = &ops;
+	g.c.on_cpu = true;
+	T_RC(rig_create(&g), 0);
+	for (uint64_t n = 0; n < 8 * 20; n++) {
+		T_EQ(rig_push(&g, n), 1);
+		T_EQ(g.n_free, RIG_SLOTS);
+		if (!gw__reorder_pop(g.r, &w))
+			continue;
+		T_EQ(gw_event_query(w.event), 1);
+		for (uint32_t i = 0; i < 8; i++)
+			rig_check_copy(&g, &w, i, n - 7 + i);
+		gw__reorder_done(g.r, w.buf);
+	}
+	T_EQ(rig_stats(&g).windows, 20);
+	rig_destroy(&g);
+}
+
 /* ---- a consumer on its own thread ------------------------------------------------------------ */
 
 #define LINE 8u
@@ -198,6 +232,7 @@ static void *consume(void *arg)
 		if (atomic_load_explicit(&h->tail, memory_order_acquire) == i) {
 			if (atomic_load_explicit(&h->stop, memory_order_acquire))
 				return NULL;
+			sched_yield(); /* the other side may share this core */
 			continue;
 		}
 		h->n_bad += gw_event_sync(w->event) != 0;
@@ -228,12 +263,12 @@ static void two_threads(void)
 	for (uint64_t n = 0; n < 16 * 2000; n++) {
 		if (n % 977 != 5)
 			while (!rig_push(&g, n))
-				; /* the consumer has every buffer */
+				sched_yield(); /* the consumer has every buffer */
 		while (tail - atomic_load_explicit(&h.head, memory_order_acquire) < LINE &&
 		       gw__reorder_pop(g.r, &h.w[tail % LINE]))
 			atomic_store_explicit(&h.tail, ++tail, memory_order_release);
 	}
-	while (tail < 2000)
+	for (; tail < 2000; sched_yield())
 		if (tail - atomic_load_explicit(&h.head, memory_order_acquire) < LINE &&
 		    gw__reorder_pop(g.r, &h.w[tail % LINE]))
 			atomic_store_explicit(&h.tail, ++tail, memory_order_release);
@@ -252,6 +287,7 @@ int main(void)
 	many_at_once();
 	later();
 	failing();
+	without_host_calls();
 	two_threads();
 	T_DONE();
 }
