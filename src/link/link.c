@@ -16,6 +16,7 @@ static const struct {
 	{ "shm", gw__shm_open },
 	{ "pcap", gw__pcap_open },
 	{ "pcap-out", gw__pcap_out_open },
+	{ "impair", gw__impair_open },
 };
 
 int gw__link_open(const char *address, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag)

@@ -93,6 +93,7 @@ int gw__cable_open(const char *rest, struct gw__clock *clock, struct gw__link **
 int gw__loopback_open(const char *rest, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag);
 int gw__shm_open(const char *name, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag);
 int gw__pcap_open(const char *rest, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag);
+int gw__impair_open(const char *rest, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag);
 int gw__pcap_out_open(const char *rest, struct gw__clock *clock, struct gw__link **out, struct gw_diag *diag);
 
 /* Defaults for ops that a kind does not need. */
