@@ -390,7 +390,7 @@ static void man(const struct out *o)
 		scd_text(o, c->help);
 		say(o, ".\n\n");
 	}
-	say(o, "# SEE ALSO\n\n*gpuwire*(1)\n");
+	say(o, "# SEE ALSO\n\n*gpuwire-config*(1)\n");
 }
 
 static void md_row(const struct out *o, const struct gw__key *k)

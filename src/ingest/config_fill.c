@@ -211,7 +211,8 @@ static int fill_queues(struct gw__loader *l, const struct gw__ynode *dir, struct
 /* ---- sockets -------------------------------------------------------------------------------- */
 
 /* The URI of one end, from either form. */
-static int take_uri(struct gw__loader *l, const struct gw__ynode *s, const char *side, char *dst, size_t size)
+static int take_uri(struct gw__loader *l, const struct gw__ynode *s, const char *side, bool roce, char *dst,
+		    size_t size)
 {
 	char addr[24], ip[24], port[24];
 	const struct gw__ynode *a, *i;
@@ -223,8 +224,8 @@ static int take_uri(struct gw__loader *l, const struct gw__ynode *s, const char 
 	i = gw__cfg_node(s, ip);
 	if (a && i)
 		return gw__cfg_bad(l, i, -EINVAL, "value %.40s together with %s; use %s alone", i->text, addr, addr);
-	if (i)
-		return snprintf(dst, size, "udp://%s:%" PRIu64, i->text, gw__cfg_u64(s, port)) < (int)size ? 0 : -EINVAL;
+	if (i && snprintf(dst, size, "%s://%s:%" PRIu64, roce ? "roce" : "udp", i->text, gw__cfg_u64(s, port)) >= (int)size)
+		return gw__cfg_bad(l, i, -EINVAL, "%zu bytes is above %zu; use a shorter address", strlen(i->text), size - 16);
 	if (a && !gw__cfg_copy(dst, size, a->text))
 		return gw__cfg_bad(l, a, -EINVAL, "%zu bytes is above %zu; use a shorter address", strlen(a->text), size - 1);
 	if (a && !gw__is_placeholder(a->text) && !gw__cfg_uri_scheme(a->text))
@@ -305,9 +306,9 @@ static int fill_socket(struct gw__loader *l, const struct gw__ynode *iface, stru
 	p->max_burst_interval_ms = gw__cfg_u64(s, "max_burst_interval_ms");
 	p->min_ipg_ns = (uint32_t)gw__cfg_u64(s, "min_ipg_ns");
 	p->retry_connect_s = (int)gw__cfg_i64(s, "retry_connect_s");
-	r = take_uri(l, s, "local", p->local_uri, sizeof(p->local_uri));
+	r = take_uri(l, s, "local", roce, p->local_uri, sizeof(p->local_uri));
 	if (!r)
-		r = take_uri(l, s, "remote", p->remote_uri, sizeof(p->remote_uri));
+		r = take_uri(l, s, "remote", roce, p->remote_uri, sizeof(p->remote_uri));
 	if (!r)
 		r = check_socket(l, s, p);
 	if (r)

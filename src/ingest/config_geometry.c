@@ -194,6 +194,25 @@ static void judge_output(struct plan *p)
 		       "more, 16 is usual", out->num_bufs, MIN_TENSORS, MIN_TENSORS);
 }
 
+/* Where the payload lies, who moves it, and where to: a real GPU reads pinned and its own memory only. */
+static void judge_kinds(struct plan *p)
+{
+	const struct gw_cfg *cfg = &p->l->c->cfg;
+	uint32_t last = p->q->region[p->q->n_regions - 1];
+	const struct gw_cfg_region *src = &cfg->region[last], *out = &cfg->region[p->r->region];
+	bool pageable = src->kind == GW_MEM_HOST || src->kind == GW_MEM_HUGE;
+
+	if (src->kind == GW_MEM_DEVICE && out->kind == GW_MEM_DEVICE && src->affinity != out->affinity)
+		p->err = gw__cfg_bad(p->l, key_or_map(region_node(p->l, p->r->region), "affinity"), -EINVAL,
+				     "value %d is another GPU than the payload's (region %s); use %d", out->affinity, src->name,
+				     src->affinity);
+	else if (p->r->gpu ? pageable : src->kind == GW_MEM_DEVICE)
+		gw__cfg_warn(p->l, key_or_map(region_node(p->l, last), "kind"),
+			     "value %s: reorder_type %s reads this region, which works on the emulated GPU alone; use %s",
+			     gw_mem_kind_name(src->kind), p->r->gpu ? "gpu" : "cpu",
+			     p->r->gpu ? "device or host_pinned" : "host, host_pinned or huge");
+}
+
 /* Warnings that hold for any plan: numbers that wrap at the window, windows that a deadline cuts. */
 static void judge_habits(struct plan *p)
 {
@@ -247,7 +266,8 @@ static void judge_tensor(struct plan *p)
 static int judge_plan(struct gw__loader *l, const struct gw_cfg_port *port, const struct gw_cfg_reorder *r,
 		      const struct gw__ynode *at)
 {
-	static void (*const steps[])(struct plan *) = { judge_slack, judge_field, judge_slots, judge_output, judge_habits };
+	static void (*const steps[])(struct plan *) = { judge_slack, judge_field, judge_slots, judge_kinds,
+						    judge_output, judge_habits };
 	struct plan p = { .l = l, .port = port, .r = r, .at = at };
 
 	p.q = gw__cfg_reorder_queue(port, r);

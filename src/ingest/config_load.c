@@ -95,6 +95,8 @@ int gw_config_load(const char *path_or_text, const struct gw_config_opts *opts, 
 
 	if (!path_or_text || !*path_or_text)
 		return gw__fail(diag, -EINVAL, "no configuration: give a file name or YAML text");
+	if (opts && opts->sz < offsetof(struct gw_config_opts, address))
+		return gw__fail(diag, -EINVAL, "opts.sz is %zu; set it to sizeof(struct gw_config_opts)", opts->sz);
 	if (opts) {
 		/* an older caller's struct is shorter: what it does not have stays at its default */
 		memcpy(&own, opts, opts->sz < sizeof(own) ? opts->sz : sizeof(own));

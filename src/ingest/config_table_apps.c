@@ -55,8 +55,8 @@ const struct gw__key gw__app_keys[] = {
 	{ "bench_tx[].sequence_number_offset", INT(0, 65535), HEAD, DEF("0"), UNIT("bytes"),
 	  IS("where a running number is written into the payload") },
 	{ "bench_tx[].sequence_number_start", INT(0, U32_MAX_), HEAD, DEF("0"), IS("its first value") },
-	{ "bench_tx[].gpu_direct", BOOL, HEAD, DEF("false"), IS("accepted, no effect") },
-	{ "bench_tx[].split_boundary", INT(0, 65535), HEAD, DEF("0"), UNIT("bytes"), IS("accepted, no effect") },
+	{ "bench_tx[].gpu_direct", STR, HEAD, IS("accepted, no effect") },
+	{ "bench_tx[].split_boundary", STR, HEAD, IS("accepted, no effect") },
 	{ "bench_tx[].target_gbps", STR, OURS, DEF("0"), UNIT("Gbit/s"), IS("pace; 0 = as fast as possible") },
 
 	{ "bench_rx", MAPLIST, HEAD, IS("what a benchmark receives; one map, or one per queue") },
@@ -67,8 +67,8 @@ const struct gw__key gw__app_keys[] = {
 	{ "bench_rx[].max_packet_size", INT(0, 65535), HEAD, DEF("0"), UNIT("bytes"), IS("accepted, no effect") },
 	{ "bench_rx[].header_size", INT(0, 65535), HEAD, DEF("64"), UNIT("bytes"), IS("Ethernet to the payload") },
 	{ "bench_rx[].payload_size", INT(0, 65535), HEAD, DEF("1000"), UNIT("bytes"), IS("after the header") },
-	{ "bench_rx[].gpu_direct", BOOL, HEAD, DEF("false"), IS("accepted, no effect") },
-	{ "bench_rx[].split_boundary", INT(0, 65535), HEAD, DEF("0"), UNIT("bytes"), IS("accepted, no effect") },
+	{ "bench_rx[].gpu_direct", STR, HEAD, IS("accepted, no effect") },
+	{ "bench_rx[].split_boundary", STR, HEAD, IS("accepted, no effect") },
 
 	PEER_KEYS("rdma_bench_server"),
 	{ "rdma_bench_server[].rx_depth", INT(1, U32_MAX_), HEAD, DEF("128"), UNIT("messages"), IS("posted at once") },

@@ -119,6 +119,8 @@ static const struct wrong cases[] = {
 	  .has = { "reorder.payload_byte_offset", "1240", "1240 bytes", "at most 1239" } },
 	{ "ppb above batch_size", "batch_size: 8192", "batch_size: 2048", "reorder:",
 	  .has = { "packets_per_batch 4096", "batch_size 2048", "use batch_size 4096" } },
+	{ "another GPU", "kind: host_pinned\n      affinity: 0", "kind: device\n      affinity: 1", "affinity: 0\n      num_bufs: 16 ",
+	  .has = { "memory_regions.1.affinity", "value 0", "Data_RX", "use 1" } },
 	/* names */
 	{ "undefined region", "[Data_RX]", "[Data_RY]", NULL,
 	  .has = { "rx.queues.0.memory_regions.0", "Data_RY", "not defined", "use Data_RX" } },
@@ -403,6 +405,14 @@ static void options(void)
 		T_RC(gw_config_load(good, &o, &c, &d), bad[i].err);
 		T_HAS(d.text, bad[i].has);
 		gw_config_free(c);
+	}
+	{
+		struct gw_config_opts o = { .sz = 0, .strict = true };
+		struct gw_config *c = NULL;
+		struct gw_diag d = { "" };
+
+		T_RC(gw_config_load(good, &o, &c, &d), -EINVAL);
+		T_HAS(d.text, "opts.sz");
 	}
 	for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {
 		const char *s[] = { fine[i], NULL }, *path = NULL;
