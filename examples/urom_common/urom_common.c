@@ -145,3 +145,43 @@ doca_error_t urom_worker_open(struct doca_urom_service *service, struct doca_pe 
 	*worker = w;
 	return DOCA_SUCCESS;
 }
+
+void urom_domain_close(struct doca_urom_domain *domain)
+{
+	enum doca_ctx_states state;
+
+	if (!domain)
+		return;
+	doca_ctx_get_state(doca_urom_domain_as_ctx(domain), &state);
+	if (state != DOCA_CTX_STATE_IDLE)
+		doca_ctx_stop(doca_urom_domain_as_ctx(domain));
+	doca_urom_domain_destroy(domain);
+}
+
+doca_error_t urom_domain_open(struct doca_pe *pe, struct doca_urom_worker *worker,
+			      struct doca_urom_domain_oob_coll *oob, struct doca_urom_domain **domain)
+{
+	uint64_t id = oob->oob_index;
+	struct doca_urom_domain *d;
+	doca_error_t r = doca_urom_domain_create(&d);
+
+	if (r != DOCA_SUCCESS)
+		return r;
+	r = doca_pe_connect_ctx(pe, doca_urom_domain_as_ctx(d));
+	if (r == DOCA_SUCCESS)
+		r = doca_urom_domain_set_oob(d, oob);
+	if (r == DOCA_SUCCESS)
+		r = doca_urom_domain_set_workers(d, &id, &worker, 1);
+	if (r == DOCA_SUCCESS)
+		r = doca_ctx_start(doca_urom_domain_as_ctx(d));
+	if (r == DOCA_ERROR_IN_PROGRESS)
+		r = urom_wait_state(pe, doca_urom_domain_as_ctx(d), DOCA_CTX_STATE_RUNNING, 35000);
+	if (r != DOCA_SUCCESS) {
+		DOCA_LOG_ERR("Failed to start the domain: %s: %s", doca_error_get_descr(r),
+			     doca_urom_domain_get_error_text(d));
+		urom_domain_close(d);
+		return r;
+	}
+	*domain = d;
+	return DOCA_SUCCESS;
+}

@@ -32,6 +32,10 @@ doca_error_t urom_worker_open(struct doca_urom_service *service, struct doca_pe 
 void urom_worker_close(struct doca_pe *pe, struct doca_urom_worker *worker);
 /* Progress until the context is in this state, at most timeout_ms; it also ends when the context falls idle. */
 doca_error_t urom_wait_state(struct doca_pe *pe, struct doca_ctx *ctx, enum doca_ctx_states want, int timeout_ms);
+/* A domain of one own worker a rank (domain id = rank), started and running, at most 30 s. */
+doca_error_t urom_domain_open(struct doca_pe *pe, struct doca_urom_worker *worker,
+			      struct doca_urom_domain_oob_coll *oob, struct doca_urom_domain **domain);
+void urom_domain_close(struct doca_urom_domain *domain);
 /* Seconds of the monotonic clock. */
 double urom_seconds(void);
 

@@ -93,6 +93,8 @@ struct urom_worker_domain_iface {
 				    void **mkey);
 	/* bytes of what addr_lookup() found */
 	doca_error_t (*addr_len)(struct urom_worker_ctx *ctx, uint64_t domain_id, size_t *len);
+	/* All ids: the first cap of them into ids; returns how many there are (0: no domain). */
+	size_t (*members)(struct urom_worker_ctx *ctx, uint64_t *ids, size_t cap);
 };
 
 /* How an access to host memory ended. data: GET, [len]; value: FETCH_ADD, the old one. */
@@ -105,6 +107,11 @@ struct urom_worker_mem_iface {
 	/* NOT_FOUND. *addr: where it is mapped here, NULL if it is reached by messages. */
 	doca_error_t (*info)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t seg, void **addr, size_t *len,
 			     uint32_t *rights);
+	/* Bytes [offset, offset + len) in place, checked as an access with these rights; NULL: not mapped, or not
+	 * allowed (info tells). *hold keeps the mapping after its client left, until release(). */
+	void *(*hold)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t seg, uint64_t offset, size_t len,
+		      uint32_t rights, void **hold);
+	void (*release)(struct urom_worker_ctx *ctx, void *hold);
 	/* len up to 32768; data is copied. */
 	doca_error_t (*put)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t seg, uint64_t offset,
 			    const void *data, size_t len, urom_mem_done_t done, void *arg);
@@ -175,6 +182,8 @@ struct urom_plugin_iface {
 	doca_error_t (*notif_pack)(struct urom_worker_notify *notif, size_t *len, void *buf);
 	/* Optional: this client is gone; its open commands need no notification. */
 	void (*client_gone)(struct urom_worker_ctx *ctx, uint64_t dest_id);
+	/* Optional: the worker is about to sleep until a registered descriptor wakes it. AGAIN: it must not. */
+	doca_error_t (*arm)(struct urom_worker_ctx *ctx);
 };
 
 DOCA_EXPERIMENTAL doca_error_t urom_plugin_get_version(uint64_t *version);

@@ -102,6 +102,9 @@ static int claim_path(struct gw__daemon *d, const char *path, bool open_to_other
 	if (!lstat(path, &st) && S_ISSOCK(st.st_mode))
 		unlink(path);
 	snprintf(d->sock_path, sizeof(d->sock_path), "%s", path);
+	if (slash != path && !open_to_others)
+		snprintf(d->mesh_dir, sizeof(d->mesh_dir), "%s", dir);
+	gw__d_sweep(d, 0); /* of workers that died with a daemon before us */
 	return 0;
 }
 

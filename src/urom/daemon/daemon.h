@@ -155,7 +155,7 @@ struct gw__daemon {
 	uint64_t n_accepted, n_turned_away, n_spawned, n_died;
 	uint64_t started_ns;
 	bool stop, has_ucx;
-	char mesh_bind[128];
+	char mesh_bind[128], mesh_dir[128]; /* where workers listen for each other */
 };
 
 /* daemon.c */
@@ -180,6 +180,7 @@ void gw__d_worker_event(struct gw__daemon *d, uint32_t index);
 void gw__d_worker_exit(struct gw__daemon *d, uint32_t index);
 /* The next moment something must be looked at; UINT64_MAX = none. */
 uint64_t gw__d_pool_tick(struct gw__daemon *d, uint64_t now_ns);
+void gw__d_sweep(struct gw__daemon *d, pid_t pid);
 void gw__d_pool_stop(struct gw__daemon *d);
 int gw__d_stop_worker(struct gw__daemon *d, uint64_t id, uid_t uid);
 

@@ -49,7 +49,7 @@ static void in_child(const char *path, const struct gw__d_exec *x, pid_t parent)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	/* die with the daemon even before the first look at the control channel */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(126);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -69,7 +69,7 @@ static void in_child(const char *path, const struct gw__d_exec *x, pid_t parent)
 		    setresuid(x->uid, x->uid, x->uid))
 			_exit(126);
 		/* a change of user clears it */
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != parent)
 			_exit(126);
 	}

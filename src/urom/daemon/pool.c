@@ -1,6 +1,7 @@
 /* urom_daemon/pool.c: workers: spawn, hand connections over, watch, reap.
  * Must not know frames between hosts and workers: after the hand-over the daemon is out of the path.
  * Next: conn.c. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -46,6 +47,8 @@ static bool env_allowed(const struct gw__daemon *d, const char *s, size_t n)
 	static const char *const own[] = { "UCX_", "UCC_", "UROM_" };
 	const char *p = d->o->env_allow;
 
+	if (n > 10 && !strncmp(s, "UROM_MESH_", 10))
+		return false; /* where workers listen is ours to say */
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (n > strlen(own[i]) && !strncmp(s, own[i], strlen(own[i])))
 			return true;
@@ -229,9 +232,15 @@ static void complete_env(struct gw__daemon *d, struct want *w, char *own, size_t
 		w->env[w->n_env++] = own + at;
 		at += (size_t)n + 1;
 	}
-	if (d->mesh_bind[0]) {
-		snprintf(own + at, cap - at, "UROM_MESH_BIND=%s", d->mesh_bind);
+	for (int i = 0; i < 3; i++) {
+		static const char *const names[] = { "UROM_MESH_BIND", "UROM_MESH_DIR", "UROM_MESH_UCX" };
+		const char *values[] = { d->mesh_bind, d->mesh_dir, d->has_ucx ? "1" : "" };
+		int n = values[i][0] ? snprintf(own + at, cap - at, "%s=%s", names[i], values[i]) : -1;
+
+		if (n < 0 || (size_t)n >= cap - at)
+			continue;
 		w->env[w->n_env++] = own + at;
+		at += (size_t)n + 1;
 	}
 	w->env[w->n_env] = NULL;
 }
@@ -526,6 +535,21 @@ void gw__d_worker_event(struct gw__daemon *d, uint32_t index)
 		gw__chan_fini(&w->ctl);
 }
 
+/* Sockets of workers that were killed: "mesh.PID.*" of one, or "mesh.*" of all. */
+void gw__d_sweep(struct gw__daemon *d, pid_t pid)
+{
+	char mine[32];
+	struct dirent *e;
+	DIR *dir = d->mesh_dir[0] ? opendir(d->mesh_dir) : NULL;
+
+	snprintf(mine, sizeof(mine), pid ? "mesh.%d." : "mesh.", (int)pid);
+	while (dir && (e = readdir(dir)))
+		if (!strncmp(e->d_name, mine, strlen(mine)))
+			unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
 void gw__d_worker_exit(struct gw__daemon *d, uint32_t index)
 {
 	struct gw__d_worker *w = &d->workers[index];
@@ -536,6 +560,7 @@ void gw__d_worker_exit(struct gw__daemon *d, uint32_t index)
 		return;
 	gw__d_worker_event(d, index); /* its last words */
 	waitpid(w->pid, &status, 0);
+	gw__d_sweep(d, w->pid);
 	if (w->last_words[0])
 		snprintf(why, sizeof(why), "%s", w->last_words);
 	else if (WIFSIGNALED(status))
@@ -629,6 +654,7 @@ void gw__d_pool_stop(struct gw__daemon *d)
 			kill(w->pid, SIGKILL);
 			waitpid(w->pid, NULL, 0);
 		}
+		gw__d_sweep(d, w->pid);
 		clear_worker(w);
 	}
 }

@@ -173,10 +173,27 @@ static doca_error_t mkey_lookup(struct urom_worker_ctx *ctx, uint64_t id, int se
 	return handle_lookup(ctx, id, seg, GW__T_MKEY, len, mkey);
 }
 
+static size_t members(struct urom_worker_ctx *ctx, uint64_t *ids, size_t cap)
+{
+	struct gw__worker *w = gw__w_plugin_of(ctx)->worker;
+	struct gw__tlv_r r = gw__tlv_reader(w->table, w->table_len), in;
+	uint64_t id;
+	size_t n = 0;
+
+	while (gw__tlv_next(&r)) {
+		in = gw__tlv_reader(r.data, r.size);
+		while (gw__tlv_next(&in))
+			if (in.tag == GW__T_WORKER && !gw__tlv_u64(&in, &id) && n++ < cap)
+				ids[n - 1] = id;
+	}
+	return n;
+}
+
 const struct urom_worker_domain_iface gw__w_domain_iface = {
 	.addr_lookup = addr_lookup,
 	.seg_lookup = seg_lookup,
 	.memh_lookup = memh_lookup,
 	.mkey_lookup = mkey_lookup,
 	.addr_len = addr_len,
+	.members = members,
 };

@@ -29,15 +29,26 @@ static int map_seg(int fd, struct gw__w_seg *s)
 {
 	int seals = fcntl(fd, F_GET_SEALS), prot = PROT_READ | (s->rights & DOCA_UROM_MEM_WRITE ? PROT_WRITE : 0);
 	struct stat st;
-	void *p;
 
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) || (uint64_t)st.st_size < s->len)
 		return -EPROTO;
-	p = mmap(NULL, s->len, prot, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	s->addr = p;
-	return 0;
+	s->map = gw__calloc(1, sizeof(*s->map));
+	if (!s->map)
+		return -ENOMEM;
+	*s->map = (struct gw__w_map){ .len = s->len, .refs = 1, .addr = mmap(NULL, s->len, prot, MAP_SHARED, fd, 0) };
+	if (s->map->addr != MAP_FAILED)
+		return 0;
+	gw__free(s->map);
+	s->map = NULL;
+	return -errno;
+}
+
+static void put_map(struct gw__w_map *map)
+{
+	if (--map->refs)
+		return;
+	munmap(map->addr, map->len);
+	gw__free(map);
 }
 
 int gw__w_seg_add(struct gw__worker *w, struct gw__w_client *c, const struct gw__frame *f)
@@ -163,8 +174,8 @@ void gw__w_mem_client_gone(struct gw__worker *w, struct gw__w_client *c)
 		at = &w->memops; /* done() may have asked for more */
 	}
 	for (uint32_t i = 0; i < GW__W_SEGS; i++)
-		if (c->segs[i].used && c->segs[i].addr)
-			munmap(c->segs[i].addr, c->segs[i].len);
+		if (c->segs[i].used && c->segs[i].map)
+			put_map(c->segs[i].map);
 	memset(c->segs, 0, sizeof(c->segs));
 }
 
@@ -176,10 +187,30 @@ static doca_error_t info(struct urom_worker_ctx *ctx, uint64_t dest, uint64_t se
 
 	if (!s)
 		return DOCA_ERROR_NOT_FOUND;
-	*addr = s->addr;
+	*addr = s->map ? s->map->addr : NULL;
 	*len = s->len;
 	*rights = s->rights;
 	return DOCA_SUCCESS;
+}
+
+static void *hold(struct urom_worker_ctx *ctx, uint64_t dest, uint64_t seg, uint64_t offset, size_t len,
+		  uint32_t rights, void **held)
+{
+	struct gw__w_client *c;
+	struct gw__w_seg *s = seg_of(ctx, dest, seg, &c);
+
+	if (!s || !s->map || (s->rights & rights) != rights || offset > s->len || len > s->len - offset)
+		return NULL;
+	s->map->refs++;
+	*held = s->map;
+	return (uint8_t *)s->map->addr + offset;
+}
+
+static void release(struct urom_worker_ctx *ctx, void *held)
+{
+	(void)ctx;
+	if (held)
+		put_map(held);
 }
 
 static doca_error_t put(struct urom_worker_ctx *ctx, uint64_t dest, uint64_t seg, uint64_t offset, const void *data,
@@ -192,9 +223,9 @@ static doca_error_t put(struct urom_worker_ctx *ctx, uint64_t dest, uint64_t seg
 
 	if (r != DOCA_SUCCESS)
 		return r;
-	if (!s->addr)
+	if (!s->map)
 		return send_op(ctx, c, &op, data, done, arg);
-	memcpy((uint8_t *)s->addr + offset, data, len);
+	memcpy((uint8_t *)s->map->addr + offset, data, len);
 	if (done)
 		done(arg, DOCA_SUCCESS, NULL, 0, 0);
 	return DOCA_SUCCESS;
@@ -210,9 +241,9 @@ static doca_error_t get(struct urom_worker_ctx *ctx, uint64_t dest, uint64_t seg
 
 	if (r != DOCA_SUCCESS)
 		return r;
-	if (!s->addr)
+	if (!s->map)
 		return send_op(ctx, c, &op, NULL, done, arg);
-	done(arg, DOCA_SUCCESS, (uint8_t *)s->addr + offset, len, 0);
+	done(arg, DOCA_SUCCESS, (uint8_t *)s->map->addr + offset, len, 0);
 	return DOCA_SUCCESS;
 }
 
@@ -228,13 +259,20 @@ static doca_error_t fetch_add(struct urom_worker_ctx *ctx, uint64_t dest, uint64
 		r = DOCA_ERROR_INVALID_VALUE;
 	if (r != DOCA_SUCCESS)
 		return r;
-	if (!s->addr)
+	if (!s->map)
 		return send_op(ctx, c, &op, NULL, done, arg);
 	/* the host polls the word with atomics of its own */
-	value = atomic_fetch_add_explicit((_Atomic uint64_t *)(void *)((uint8_t *)s->addr + offset), value,
+	value = atomic_fetch_add_explicit((_Atomic uint64_t *)(void *)((uint8_t *)s->map->addr + offset), value,
 					  memory_order_seq_cst);
 	done(arg, DOCA_SUCCESS, NULL, 0, value);
 	return DOCA_SUCCESS;
 }
 
-const struct urom_worker_mem_iface gw__w_mem_iface = { .info = info, .put = put, .get = get, .fetch_add = fetch_add };
+const struct urom_worker_mem_iface gw__w_mem_iface = { 
+	.info = info,
+	.hold = hold,
+	.release = release,
+	.put = put,
+	.get = get,
+	.fetch_add = fetch_add,
+};

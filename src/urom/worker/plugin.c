@@ -252,6 +252,19 @@ void gw__w_plugins_client_gone(struct gw__worker *w, uint64_t dest)
 	}
 }
 
+bool gw__w_plugins_arm(struct gw__worker *w)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < w->n_used; i++) {
+		struct gw__w_plugin *p = &w->plugins[w->used[i]];
+
+		if (p->iface.arm && p->iface.arm(&p->ctx) != DOCA_SUCCESS)
+			any = true;
+	}
+	return any;
+}
+
 bool gw__w_plugins_poll(const struct gw__worker *w)
 {
 	for (uint32_t i = 0; i < w->n_used; i++)

@@ -5,6 +5,7 @@
 #include "urom_worker/worker.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -55,13 +56,13 @@ static void drop_client(struct gw__worker *w, struct gw__w_client *c, const char
 
 	gw__debug("worker %llu: client %llu leaves: %s", (unsigned long long)w->id, (unsigned long long)dest, why);
 	c->state = GW__C_FREE;
+	gw__w_plugins_client_gone(w, dest);
 	gw__w_mem_client_gone(w, c);
 	gw__admit_fini(&c->admit);
 	gw__chan_fini(&c->chan);
 	gw__free(c->table);
 	c->table = NULL;
 	c->table_len = 0;
-	gw__w_plugins_client_gone(w, dest);
 	count_clients(w, -1);
 }
 
@@ -294,7 +295,7 @@ static void sleep_until_work(struct gw__worker *w)
 {
 	struct epoll_event evs[16];
 
-	if (arm_all(w))
+	if (arm_all(w) | gw__w_plugins_arm(w))
 		return;
 	epoll_wait(w->epfd, evs, 16, gw__w_plugins_poll(w) ? 1 : TICK_MS);
 }
@@ -371,11 +372,20 @@ static int set_up(struct gw__worker *w, const struct gw__worker_opts *o, struct 
 	return load_plugins(w, o, diag);
 }
 
+/* The daemon is dead (the kernel says so), or someone wants us gone: the loop sees the end of the control
+ * channel and leaves in order; a plugin that does not return gets two seconds. */
+static void on_term(int sig)
+{
+	(void)sig;
+	alarm(2);
+}
+
 int gw__worker_run(const struct gw__worker_opts *o)
 {
 	static struct gw__worker w; /* one a process; large */
 	struct gw_diag diag = { .text = "" };
 
+	signal(SIGTERM, on_term);
 	if (set_up(&w, o, &diag)) {
 		gw__error("worker %llu: %s", (unsigned long long)o->id, diag.text);
 		if (w.ctl.fd >= 0)

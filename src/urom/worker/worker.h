@@ -12,8 +12,15 @@
 
 #define GW__W_SEGS 64u
 
+/* A mapping lives as long as its segment or a plugin's hold on it. */
+struct gw__w_map {
+	void *addr;
+	size_t len;
+	uint32_t refs;
+};
+
 struct gw__w_seg {
-	void *addr; /* NULL = by messages */
+	struct gw__w_map *map; /* NULL = by messages */
 	size_t len;
 	uint32_t rights;
 	bool used;
@@ -95,6 +102,8 @@ void gw__w_plugins_close(struct gw__worker *w);
 void gw__w_command(struct gw__worker *w, struct gw__w_client *c, const struct gw__frame *f);
 bool gw__w_plugins_progress(struct gw__worker *w);
 void gw__w_plugins_client_gone(struct gw__worker *w, uint64_t dest);
+/* True: a plugin has work; do not sleep. */
+bool gw__w_plugins_arm(struct gw__worker *w);
 bool gw__w_plugins_poll(const struct gw__worker *w); /* someone must be looked at without an event */
 void gw__w_addr(struct gw__worker *w, struct gw__w_client *c);
 
