@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""nn_torch.py TOOL MODEL.onnx [N] [PRECISION]: the same file interpreted by torch in FLOAT, every FLOAT16
-value widened, against the features that TOOL (nn_features) gives. Exit 1 above the bound, 77 without torch.
+"""nn_torch.py TOOL CLI MODEL [N] [PRECISION]: the same file interpreted by torch in FLOAT, every FLOAT16 value
+widened, against the features that TOOL (nn_features) gives. MODEL is a file, or options for `CLI model` joined
+by commas (--model=resnet18,--seed=2,--fp16). Exit 1 above the bound, 77 without torch.
 fp32: largest ||a-b||/||b|| of an image <= 1e-4; bf16, int8: smallest cosine >= 0.999."""
 import subprocess
 import sys
@@ -66,23 +67,27 @@ def interpret(graph, x):
 
 
 def main():
-    tool, path = sys.argv[1:3]
-    n = int(sys.argv[3]) if len(sys.argv) > 3 else 8
-    precision = sys.argv[4] if len(sys.argv) > 4 else "fp32"
+    tool, cli, model = sys.argv[1:4]
+    n = int(sys.argv[4]) if len(sys.argv) > 4 else 6
+    precision = sys.argv[5] if len(sys.argv) > 5 else "fp32"
     torch.set_num_threads(2)
-    graph = onnx.load(path).graph
-    shape = [n] + [d.dim_value for d in graph.input[0].type.tensor_type.shape.dim[1:]]
-    x = np.random.default_rng(5).integers(-128, 128, shape).astype(np.float16)
     with tempfile.TemporaryDirectory() as d:
+        path = model
+        if model.startswith("--"):
+            path = d + "/model.onnx"
+            subprocess.run([cli, "model", *model.split(","), "-o", path], check=True, stdout=subprocess.DEVNULL)
+        graph = onnx.load(path).graph
+        shape = [n] + [v.dim_value for v in graph.input[0].type.tensor_type.shape.dim[1:]]
+        x = np.random.default_rng(5).integers(-128, 128, shape).astype(np.float16)
         x.tofile(d + "/in")
-        subprocess.run([tool, path, d + "/in", str(max(1, n - 3)), d + "/out", precision], check=True)
+        subprocess.run([tool, path, d + "/in", str(max(1, n - 2)), d + "/out", precision], check=True)
         mine = np.fromfile(d + "/out", np.float32).reshape(n, -1).astype(np.float64)
     with torch.no_grad():
         theirs = torch.cat([interpret(graph, torch.from_numpy(x[i:i + 4].astype(np.float32)))
                             for i in range(0, n, 4)]).numpy().reshape(n, -1).astype(np.float64)
     far = np.linalg.norm(mine - theirs, axis=1) / np.linalg.norm(theirs, axis=1)
     cos = (mine * theirs).sum(1) / np.linalg.norm(mine, axis=1) / np.linalg.norm(theirs, axis=1)
-    print(f"{path}: {precision}, {n} images, largest ||a-b||/||b|| {far.max():.2e}, smallest cosine {cos.min():.6f}")
+    print(f"{model}: {precision}, {n} images, largest ||a-b||/||b|| {far.max():.2e}, smallest cosine {cos.min():.6f}")
     sys.exit(not (far.max() <= 1e-4 if precision == "fp32" else cos.min() >= 0.999))
 
 
