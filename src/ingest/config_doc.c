@@ -177,7 +177,10 @@ static void json_words(const struct out *o, const char *w)
 	for (;; w++) {
 		const char *end = strchrnul(w, '|');
 
-		say(o, "\"%.*s\"%s", (int)(end - w), w, *end ? ", " : "]}");
+		say(o, "\"%.*s\"", (int)(end - w), w);
+		if (end - w == 3 && !strncmp(w, "off", 3))
+			say(o, ", false"); /* what a loader of YAML 1.1 makes of it */
+		say(o, "%s", *end ? ", " : "]}");
 		if (!*end)
 			return;
 		w = end;
@@ -249,7 +252,7 @@ static void json_value(const struct out *o, const struct gw__key *k, int depth)
 		return;
 	default:
 		/* a loader of YAML 1.1 may have made a number of an unquoted address */
-		say(o, "{\"type\": [\"string\", \"number\"]}");
+		say(o, "{\"type\": [\"string\", \"number\", \"boolean\"]}");
 	}
 }
 
