@@ -1,6 +1,7 @@
 /* ingest/region.c: the memory regions, and their cutting into paired slots, a share for each user.
  * Must not know what lies in a slot. Next: rxq.c, txq.c and plan.c take shares. */
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "base/diag.h"
@@ -48,6 +49,10 @@ static int region_open(struct gw *gw, uint32_t i, struct gw_diag *diag)
 	if (err)
 		return err;
 	r->host = gw->gpu->host_alias(r->ptr, r->bytes);
+	/* Pages now, not one by one while packets come; registered memory is resident anyway. An older kernel
+	 * refuses (5.14 knows it), and then they do come one by one. */
+	if (r->host)
+		(void)madvise(r->host, r->bytes, MADV_POPULATE_WRITE);
 	return 0;
 }
 
