@@ -27,5 +27,9 @@ int main(int argc, char **argv)
 		else if (memcmp(x, y, dim * sizeof(*x)))
 			printf("differs %zu\n", image);
 	}
+	free(x);
+	free(y);
+	fclose(a);
+	fclose(b);
 	return n_a || n_b;
 }
