@@ -24,7 +24,7 @@ struct app {
 	struct consumer infer;
 	struct feature_sink sink;
 	struct pcap_tx tx;
-	struct gw_nn *nn; /* the inference thread's */
+	struct gw_nn *nn; /* the inference thread's until it was joined; nn_info's words live in it */
 	struct gw_nn_info nn_info;
 	bool sink_on;
 	double alone_img_s[2];

@@ -412,6 +412,7 @@ static int finish(struct app *a)
 static void close_all(struct app *a)
 {
 	feature_sink_fini(&a->sink);
+	gw_nn_close(a->nn);
 	gw_close(a->gw);
 	gw_stream_destroy(a->reorder_stream);
 	if (a->rx_made)

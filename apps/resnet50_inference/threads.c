@@ -130,8 +130,6 @@ void *inference_thread(void *app)
 		if (a->opts.pace_ratio > 0)
 			a->alone_img_s[1] = inference_alone(a);
 	}
-	gw_nn_close(a->nn);
-	a->nn = NULL;
 	return NULL;
 }
 
