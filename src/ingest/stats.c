@@ -324,8 +324,14 @@ void gw__stats_totals(struct gw *gw)
 			gw__info("Total packets received by application (port/queue %u/%u): %llu", p,
 				 gw->port[p].rxq[i].id,
 				 (ull)atomic_load_explicit(&gw->port[p].rxq[i].app_packets, memory_order_relaxed));
-		for (uint32_t i = 0; i < c->n_txq; i++)
-			gw__info("Total packets transmitted by application (port/queue %u/%u): %llu", p,
-				 gw->port[p].txq[i].id, (ull)gw->port[p].txq[i].tx_packets);
+		for (uint32_t i = 0; i < c->n_txq; i++) {
+			struct gw__tx_queue *q = &gw->port[p].txq[i];
+			uint64_t n;
+
+			pthread_mutex_lock(&q->lock);
+			n = q->tx_packets;
+			pthread_mutex_unlock(&q->lock);
+			gw__info("Total packets transmitted by application (port/queue %u/%u): %llu", p, q->id, (ull)n);
+		}
 	}
 }
