@@ -80,6 +80,31 @@ struct gw_flow_rule {
 	uint32_t n_actions;
 };
 
+/* ---- rules at run time ------------------------------------------------------------------------ */
+
+struct gw;
+
+/* How one request ended. */
+struct gw_flow_done {
+	uint32_t ticket; /* what gw_flow_add() or gw_flow_del() gave */
+	int status;      /* 0, or a negative errno: then nothing of the request is in force */
+	uint32_t n_rules;
+};
+
+/* Ask for n more receive rules: after the configured ones, before the catch-all of a port that is not isolated.
+ *   rules   [n]; an id of 0 is replaced by a free one
+ *   ticket  names the request's completion, see gw_flow_poll()
+ * All of them or none. Returns 0 asked; -EINVAL (port, match, queue), -EEXIST (id), -ENOTSUP (engine, action),
+ * -ENOBUFS (64 completions not collected), -ENOMEM, with a sentence; then there is no completion.
+ * Thread: any. rules stay the caller's. Blocks: no. */
+GW_API GW_MUST_CHECK int gw_flow_add(struct gw *gw, uint16_t port, struct gw_flow_rule *rules, uint32_t n,
+				     uint32_t *ticket, struct gw_diag *diag);
+/* Ask for the end of one rule that gw_flow_add() made. Packets in flight keep its id. Returns 0 asked; -ENOENT;
+ * -EPERM (a configured rule); -EINVAL, -ENOBUFS. Thread: any. Blocks: no. */
+GW_API GW_MUST_CHECK int gw_flow_del(struct gw *gw, uint16_t port, uint32_t id, uint32_t *ticket);
+/* Collect one completion, in the order of the requests. 1, or 0 none. Any thread. Blocks: no. */
+GW_API int gw_flow_poll(struct gw *gw, struct gw_flow_done *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #include <gpuwire/burst.h>
 #include <gpuwire/common.h>
 #include <gpuwire/config.h>
+#include <gpuwire/file.h>
 #include <gpuwire/flow.h>
 #include <gpuwire/mem.h>
 #include <gpuwire/nn.h>

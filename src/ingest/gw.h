@@ -159,6 +159,8 @@ struct gw__poller {
 	uint32_t n_q;
 };
 
+#define GW__FLOW_DONE 64u
+
 struct gw {
 	const struct gw_config *config;
 	const struct gw_cfg *cfg;
@@ -180,6 +182,18 @@ struct gw {
 	struct gw__event tend_event, flush_event;
 	pthread_mutex_t flush_lock, drop_lock;
 	_Atomic uint64_t drop_look_ns; /* next time somebody asks the ports for drops */
+	struct { /* rules at run time */
+		pthread_mutex_t lock;
+		struct gw_flow_done done[GW__FLOW_DONE]; /* ring */
+		uint32_t head, n, ticket, next_id;
+	} flow;
+	struct { /* asynchronous file writes */
+		pthread_mutex_t lock;
+		pthread_t thread;
+		struct gw__event event;
+		struct gw_write *first, *last;
+		bool running, stop;
+	} writer;
 };
 
 #define GW__BUDGET 1024 /* packets of one step */
@@ -230,6 +244,9 @@ int gw__pollers_open(struct gw *gw);
 void gw__pollers_close(struct gw *gw);
 int gw__pollers_start(struct gw *gw, struct gw_diag *diag);
 void gw__pollers_stop(struct gw *gw);
+
+/* file.c */
+void gw__writer_stop(struct gw *gw); /* after what is queued */
 
 /* stats.c */
 void gw__stats_drops(struct gw *gw); /* the drop line, at most each 500 ms */

@@ -231,6 +231,8 @@ int gw__open(const struct gw_config *config, const struct gw__open_opts *opts, s
 	gw->tend_event.fd = gw->flush_event.fd = -1;
 	pthread_mutex_init(&gw->flush_lock, NULL);
 	pthread_mutex_init(&gw->drop_lock, NULL);
+	pthread_mutex_init(&gw->flow.lock, NULL);
+	pthread_mutex_init(&gw->writer.lock, NULL);
 	gw->config = config;
 	gw->cfg = gw__config(config);
 	gw->clock = opts && opts->clock ? opts->clock : gw__clock_monotonic();
@@ -303,6 +305,7 @@ void gw_close(struct gw *gw)
 	if (!gw)
 		return;
 	gw_stop(gw);
+	gw__writer_stop(gw);
 	if (gw->engine)
 		gw->ops.close(gw->engine);
 	gw__pollers_close(gw);
@@ -322,6 +325,8 @@ void gw_close(struct gw *gw)
 	gw__event_fini(&gw->flush_event);
 	pthread_mutex_destroy(&gw->flush_lock);
 	pthread_mutex_destroy(&gw->drop_lock);
+	pthread_mutex_destroy(&gw->flow.lock);
+	pthread_mutex_destroy(&gw->writer.lock);
 	gw__free(gw);
 }
 

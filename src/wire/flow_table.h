@@ -26,15 +26,22 @@ int gw__flow_table_add(struct gw__flow_table *t, const struct gw_flow_rule *rule
 /* Remove every rule of an id; the others keep their order. 0 or -ENOENT. */
 int gw__flow_table_del(struct gw__flow_table *t, uint32_t id);
 
-/* Index of the first rule from `from` on that matches, or -1. */
+/* Index of the first rule from `from` on that matches, or -1. A catch-all with id 0 is the default: it comes
+ * last wherever it stands, so that rules can be added behind it. */
 static inline int gw__flow_table_find_from(const struct gw__flow_table *t, uint32_t from, const uint8_t *hdr,
 					   uint32_t hdr_len, const struct gw__pkt *p)
 {
+	int rest = -1;
+
 	for (uint32_t i = from; i < t->n; i++) {
 		const struct gw_match *m = &t->rule[i].match;
 
-		if (!m->fields)
+		if (!m->fields && t->rule[i].id)
 			return (int)i;
+		if (!m->fields) {
+			rest = rest < 0 ? (int)i : rest;
+			continue;
+		}
 		/* by far the most common rule: one look instead of a call */
 		if (m->fields == GW_MATCH_UDP_DST) {
 			if ((p->flags & GW__PKT_UDP) && p->dst_port >= m->udp_dst_lo &&
@@ -43,7 +50,7 @@ static inline int gw__flow_table_find_from(const struct gw__flow_table *t, uint3
 		} else if (gw__match(m, hdr, hdr_len, p))
 			return (int)i;
 	}
-	return -1;
+	return rest;
 }
 
 static inline int gw__flow_table_find(const struct gw__flow_table *t, const uint8_t *hdr, uint32_t hdr_len,

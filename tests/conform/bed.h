@@ -24,7 +24,7 @@ struct conform_list {
 	int *n_checks, *n_failed;
 };
 
-extern const struct conform_list rx_list, tx_list, life_list, reorder_list;
+extern const struct conform_list rx_list, tx_list, life_list, reorder_list, flow_list;
 
 #define MS 1000000u
 #define SOON (2000u * MS) /* things that must happen */

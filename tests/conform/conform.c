@@ -4,7 +4,7 @@
 
 int main(int argc, char **argv)
 {
-	const struct conform_list *const lists[] = { &rx_list, &tx_list, &life_list, &reorder_list };
+	const struct conform_list *const lists[] = { &rx_list, &tx_list, &life_list, &reorder_list, &flow_list };
 	const char *engine = argc > 1 ? argv[1] : "null", *only = argc > 2 ? argv[2] : NULL;
 	int n = 0;
 

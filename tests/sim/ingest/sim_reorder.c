@@ -2,7 +2,7 @@
  * Whatever the mix of loss, duplicates, swaps, late packets, stalls and empty pools: every byte of every tensor
  * is right or reported missing, every packet is counted once, and everything goes on after it was stuck.
  * usage: sim_reorder [first seed] [seeds]; a failing run prints its seed. */
-#include "../../unit/ingest/rig_step.h"
+#include "rig_step.h"
 #include "rng.h"
 
 #define MAX_PKTS 6000u

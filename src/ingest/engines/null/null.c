@@ -646,11 +646,21 @@ static int null_flow_add(struct gw__engine *base, uint16_t port, const struct gw
 	struct null_engine *e = (struct null_engine *)base;
 	int err;
 
-	for (uint32_t a = 0; a < rule->n_actions; a++)
-		if (rule->action[a].type != GW_ACTION_QUEUE && rule->action[a].type != GW_ACTION_DROP)
+	for (uint32_t a = 0; a < rule->n_actions; a++) {
+		const struct gw_action *act = &rule->action[a];
+
+		if (act->type != GW_ACTION_QUEUE && act->type != GW_ACTION_DROP)
 			return gw__fail(diag, -ENOTSUP,
 					"flow %u: engine null changes no frames; leave out tags and tunnels, or use "
 					"engine nic", rule->id);
+		if (act->type == GW_ACTION_QUEUE && (!act->n_queues || act->n_queues > GW_MAX_QUEUES))
+			return gw__fail(diag, -EINVAL, "flow %u: a queue action names 1 to %u queues", rule->id,
+					GW_MAX_QUEUES);
+		for (uint32_t k = 0; act->type == GW_ACTION_QUEUE && k < act->n_queues; k++)
+			if (!find_rxq(&e->port[port], act->queue[k]))
+				return gw__fail(diag, -EINVAL, "flow %u: queue %u does not exist on this port",
+						rule->id, act->queue[k]);
+	}
 	pthread_mutex_lock(&e->lock);
 	err = gw__flow_table_add(&e->port[port].rules, rule, diag);
 	pthread_mutex_unlock(&e->lock);
