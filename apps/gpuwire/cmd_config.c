@@ -22,7 +22,8 @@ struct args {
 
 static const struct argp_option options[] = {
 	{ "engine", 'e', "NAME", 0, "check: replace engine:", 0 },
-	{ "address", 'a', "PORT=ADDRESS", 0, "check: replace a port's address, such as rx_port=cable:0", 0 },
+	{ "address", 'a', "PORT=ADDRESS", 0,
+	  "check: replace a port's address, such as rx_port=cable:0", 0 },
 	{ "set", 's', "KEY=VALUE", 0, "check: replace a value (or all of one <placeholder>)", 0 },
 	{ "mode", 'm', "tx|rx", 0, "check: this direction alone", 0 },
 	{ "strict", 'S', NULL, 0, "check: unknown keys are errors", 0 },
@@ -135,8 +136,10 @@ int gw_cmd_config(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "check FILE...\nexplain [KEY...]\nschema",
-		.doc = "Check configuration files without starting anything, explain keys and counters, or write the "
-		       "JSON Schema of the configuration.\vExit status: 0 good, 1 refused, 64 wrong usage.",
+		.doc = "Check configuration files without starting anything, explain keys and "
+		       "counters, or write the "
+		       "JSON Schema of the configuration.\vExit status: 0 good, 1 refused, 64 "
+		       "wrong usage.",
 	};
 	struct args a = { .opts = { .sz = sizeof(a.opts) }, .doc = GW_CONFIG_SCHEMA };
 	int r = argp_parse(&argp, argc, argv, 0, NULL, &a);
@@ -154,6 +157,7 @@ int gw_cmd_config(int argc, char **argv)
 			r = describe(GW_CONFIG_EXPLAIN, a.words[i]);
 		return r;
 	}
-	fprintf(stderr, "gpuwire config: there is no action '%s'; use check, explain or schema\n", a.words[0]);
+	fprintf(stderr, "gpuwire config: there is no action '%s'; use check, explain or schema\n",
+		a.words[0]);
 	return 64;
 }

@@ -31,7 +31,8 @@ static void say(const struct out *o, const char *fmt, ...)
 
 static const char *since_text(const struct gw__key *k)
 {
-	static const char *const text[] = { "the DAQIRI reference", "the DAQIRI reference, later files", "gpuwire" };
+	static const char *const text[] = { "the DAQIRI reference",
+					    "the DAQIRI reference, later files", "gpuwire" };
 
 	return text[k->since];
 }
@@ -40,16 +41,23 @@ static const char *since_text(const struct gw__key *k)
 static void type_text(const struct gw__key *k, char *buf, size_t n)
 {
 	static const char *const names[] = {
-		[GW__KEY_MAP] = "map", [GW__KEY_LIST] = "list of maps", [GW__KEY_MAPLIST] = "map, or list of maps",
-		[GW__KEY_BOOL] = "true or false", [GW__KEY_STR] = "text", [GW__KEY_STRS] = "list of names",
-		[GW__KEY_MAC] = "MAC address", [GW__KEY_IPV4] = "IPv4 address", [GW__KEY_IPV6] = "IPv6 address",
-		[GW__KEY_PORTS] = "port 0 to 65535, or range a-b", [GW__KEY_REFUSED] = "refused",
+		[GW__KEY_MAP] = "map",
+		[GW__KEY_LIST] = "list of maps",
+		[GW__KEY_MAPLIST] = "map, or list of maps",
+		[GW__KEY_BOOL] = "true or false",
+		[GW__KEY_STR] = "text",
+		[GW__KEY_STRS] = "list of names",
+		[GW__KEY_MAC] = "MAC address",
+		[GW__KEY_IPV4] = "IPv4 address",
+		[GW__KEY_IPV6] = "IPv6 address",
+		[GW__KEY_PORTS] = "port 0 to 65535, or range a-b",
+		[GW__KEY_REFUSED] = "refused",
 	};
 	size_t at;
 
 	if (k->type == GW__KEY_INT || k->type == GW__KEY_INTS) {
-		snprintf(buf, n, "%s %" PRId64 " to %" PRIu64, k->type == GW__KEY_INT ? "integer" : "list of integers", k->lo,
-			 k->hi);
+		snprintf(buf, n, "%s %" PRId64 " to %" PRIu64,
+			 k->type == GW__KEY_INT ? "integer" : "list of integers", k->lo, k->hi);
 		return;
 	}
 	if (k->type != GW__KEY_ENUM && k->type != GW__KEY_ENUMS) {
@@ -86,7 +94,10 @@ static void explain_row(const struct out *o, const struct gw__key *k)
 	say(o, "%s\n  what     %s\n  type     %s\n", shown(k), k->meaning, type);
 	if (k->unit)
 		say(o, "  unit     %s\n", k->unit);
-	say(o, "  default  %s\n", k->def ? (*k->def ? k->def : "\"\"") : k->required ? "none: required" : "none");
+	say(o, "  default  %s\n",
+	    k->def        ? (*k->def ? k->def : "\"\"")
+	    : k->required ? "none: required"
+			  : "none");
 	say(o, "  since    %s\n", since_text(k));
 	n = strcspn(k->path, ".");
 	for (size_t i = 0; *k->path == '$' && (p = gw__key_nth(i)) != NULL; i++)
@@ -106,7 +117,8 @@ static bool ends_in(const char *path, const char *key)
 {
 	size_t n = strlen(path), m = strlen(key);
 
-	return m && m <= n && !strcmp(path + n - m, key) && (m == n || path[n - m - 1] == '.' || path[n - m - 1] == '$');
+	return m && m <= n && !strcmp(path + n - m, key) &&
+	       (m == n || path[n - m - 1] == '.' || path[n - m - 1] == '$');
 }
 
 static int explain(const struct out *o, const char *key, struct gw_diag *diag)
@@ -149,8 +161,9 @@ static int explain(const struct out *o, const char *key, struct gw_diag *diag)
 		k = gw__cfg_row(above);
 		near = k ? gw__key_nearest(k, last) : near;
 	}
-	return gw__fail(diag, -ENOENT, "%s: no such key or counter%s%s%s", key, near ? "; did you mean " : "",
-			near ? gw__key_name(near) : "", near ? "?" : "");
+	return gw__fail(diag, -ENOENT, "%s: no such key or counter%s%s%s", key,
+			near ? "; did you mean " : "", near ? gw__key_name(near) : "",
+			near ? "?" : "");
 }
 
 /* ---- JSON Schema ---------------------------------------------------------------------------- */
@@ -189,12 +202,15 @@ static void json_words(const struct out *o, const char *w)
 
 static void json_int(const struct out *o, const struct gw__key *k)
 {
-	say(o, "{\"anyOf\": [{\"type\": \"integer\", \"minimum\": %" PRId64 ", \"maximum\": %" PRIu64
-	       "}, {\"type\": \"string\", \"pattern\": \"^(-?[0-9]+|0[xX][0-9a-fA-F]+|<.+>)$\"}]}", k->lo, k->hi);
+	say(o,
+	    "{\"anyOf\": [{\"type\": \"integer\", \"minimum\": %" PRId64 ", \"maximum\": %" PRIu64
+	    "}, {\"type\": \"string\", \"pattern\": \"^(-?[0-9]+|0[xX][0-9a-fA-F]+|<.+>)$\"}]}",
+	    k->lo, k->hi);
 }
 
 /* "properties": {...}, "required": [...] of the children of parent (NULL: the library's top level) */
-static void json_members(const struct out *o, const struct gw__key *parent, bool library, int depth);
+static void json_members(const struct out *o, const struct gw__key *parent, bool library,
+			 int depth);
 
 static void json_object(const struct out *o, const struct gw__key *k, int depth)
 {
@@ -234,7 +250,8 @@ static void json_value(const struct out *o, const struct gw__key *k, int depth)
 		say(o, "}");
 		return;
 	case GW__KEY_BOOL:
-		say(o, "{\"anyOf\": [{\"type\": \"boolean\"}, {\"enum\": [\"yes\", \"no\", \"true\", \"false\"]}]}");
+		say(o, "{\"anyOf\": [{\"type\": \"boolean\"}, {\"enum\": [\"yes\", \"no\", "
+		       "\"true\", \"false\"]}]}");
 		return;
 	case GW__KEY_ENUM:
 		json_words(o, k->words);
@@ -291,11 +308,14 @@ static void schema(const struct out *o)
 	const struct gw__key *k, *seen[16];
 	int n = 0;
 
-	say(o, "{\"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n\"title\": \"gpuwire configuration\",\n"
-	       "\"type\": \"object\",\n\"anyOf\": [{\"required\": [\"daqiri\"]}, {\"$ref\": \"#/$defs/cfg\"}],\n"
+	say(o, "{\"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n\"title\": "
+	       "\"gpuwire configuration\",\n"
+	       "\"type\": \"object\",\n\"anyOf\": [{\"required\": [\"daqiri\"]}, {\"$ref\": "
+	       "\"#/$defs/cfg\"}],\n"
 	       "\"allOf\": [{\"properties\": {\"daqiri\": {\"$ref\": \"#/$defs/daqiri\"}}}],\n");
 	json_members(o, NULL, false, 1);
-	say(o, ",\n\"$defs\": {\n\"daqiri\": {\"type\": \"object\", \"required\": [\"cfg\"], \"properties\": "
+	say(o, ",\n\"$defs\": {\n\"daqiri\": {\"type\": \"object\", \"required\": [\"cfg\"], "
+	       "\"properties\": "
 	       "{\"cfg\": {\"$ref\": \"#/$defs/cfg\"}}},\n\"cfg\": {\"type\": \"object\", ");
 	json_members(o, NULL, true, 1);
 	say(o, "}");
@@ -367,12 +387,17 @@ static void man(const struct out *o)
 	const struct gw__counter_row *c;
 	const struct gw__key *k;
 
-	say(o, "gpuwire-config(5)\n\n# NAME\n\ngpuwire-config - the configuration file of gpuwire\n\n# DESCRIPTION\n\n"
-	       "A configuration is one YAML document. The library's keys stand below *daqiri: cfg:*, or, where there is no "
-	       "*daqiri* key, in the document itself; the programs' blocks stand beside it. Values stay text until they are "
-	       "read, so a PCI or MAC address needs no quotes. Integers are decimal without leading zeros, or hexadecimal "
+	say(o, "gpuwire-config(5)\n\n# NAME\n\ngpuwire-config - the configuration file of "
+	       "gpuwire\n\n# DESCRIPTION\n\n"
+	       "A configuration is one YAML document. The library's keys stand below *daqiri: "
+	       "cfg:*, or, where there is no "
+	       "*daqiri* key, in the document itself; the programs' blocks stand beside it. Values "
+	       "stay text until they are "
+	       "read, so a PCI or MAC address needs no quotes. Integers are decimal without "
+	       "leading zeros, or hexadecimal "
 	       "with 0x. *\\<name\\>* is a placeholder: a value that matters must not stay one.\n\n"
-	       "*gpuwire config check* reads a file as every program does; *gpuwire config explain* KEY prints one entry "
+	       "*gpuwire config check* reads a file as every program does; *gpuwire config "
+	       "explain* KEY prints one entry "
 	       "of this page. [] marks a list.\n\n# KEYS\n\n");
 	for (size_t i = 0; (k = gw__key_nth(i)) != NULL; i++)
 		if (gw__key_in_library(k) && *k->path != '$')
@@ -401,20 +426,30 @@ static void md_row(const struct out *o, const struct gw__key *k)
 	char type[256];
 
 	type_text(k, type, sizeof(type));
-	say(o, "| `%s` | %s%s%s | %s | %s | %s |\n", shown(k), type, k->unit ? ", " : "", k->unit ? k->unit : "",
-	    k->def ? (*k->def ? k->def : "\"\"") : k->required ? "required" : "", k->meaning, since_text(k));
+	say(o, "| `%s` | %s%s%s | %s | %s | %s |\n", shown(k), type, k->unit ? ", " : "",
+	    k->unit ? k->unit : "",
+	    k->def        ? (*k->def ? k->def : "\"\"")
+	    : k->required ? "required"
+			  : "",
+	    k->meaning, since_text(k));
 }
 
 static void markdown(const struct out *o)
 {
-	static const char *const title[] = { "The library's keys", "Matches, actions and numbers", "The programs' blocks" };
+	static const char *const title[] = { "The library's keys", "Matches, actions and numbers",
+					     "The programs' blocks" };
 	const struct gw__counter_row *c;
 	const struct gw__key *k;
 
-	say(o, "# Configuration, key by key\n\nWritten by `gpuwire config schema --markdown > docs/config.md` from the table that the parser "
-	       "itself reads. `[]` marks a list. The library's keys stand below `daqiri: cfg:` or in the document itself.\n");
+	say(o, "# Configuration, key by key\n\nWritten by `gpuwire config schema --markdown > "
+	       "docs/config.md` from the table that the parser "
+	       "itself reads. `[]` marks a list. The library's keys stand below `daqiri: cfg:` or "
+	       "in the document itself.\n");
 	for (int part = 0; part < 3; part++) {
-		say(o, "\n## %s\n\n| key | type | default | meaning | since |\n|---|---|---|---|---|\n", title[part]);
+		say(o,
+		    "\n## %s\n\n| key | type | default | meaning | since "
+		    "|\n|---|---|---|---|---|\n",
+		    title[part]);
 		for (size_t i = 0; (k = gw__key_nth(i)) != NULL; i++)
 			if ((gw__key_in_library(k) ? *k->path == '$' : 2) == part)
 				md_row(o, k);
@@ -444,6 +479,7 @@ int gw_config_describe(enum gw_config_doc what, const char *key, gw_config_text_
 		markdown(&o);
 		return 0;
 	default:
-		return gw__fail(diag, -EINVAL, "gw_config_describe: %d is no kind of description", (int)what);
+		return gw__fail(diag, -EINVAL, "gw_config_describe: %d is no kind of description",
+				(int)what);
 	}
 }

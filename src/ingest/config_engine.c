@@ -36,12 +36,13 @@ static void present_list(char *buf, size_t n)
 }
 
 /* " --set a.b=VALUE" for what is still open, as far as the buffer goes. */
-static size_t add_open(const struct gw__loader *l, const struct gw__ynode *n, char *buf, size_t size, size_t at)
+static size_t add_open(const struct gw__loader *l, const struct gw__ynode *n, char *buf,
+		       size_t size, size_t at)
 {
 	char path[200];
 
-	if (n->kind == GW__Y_SCALAR && n->row && gw__is_placeholder(n->text) && !gw__cfg_left_out(l, n) &&
-	    !(n->key && !strcmp(n->key, "address"))) {
+	if (n->kind == GW__Y_SCALAR && n->row && gw__is_placeholder(n->text) &&
+	    !gw__cfg_left_out(l, n) && !(n->key && !strcmp(n->key, "address"))) {
 		gw__y_path(n, path, sizeof(path));
 		if (at + strlen(path) + 16 < size)
 			at += (size_t)snprintf(buf + at, size - at, " --set %s=VALUE", path);
@@ -59,10 +60,13 @@ static void way_out(const struct gw__loader *l, char *buf, size_t size)
 	size_t at = (size_t)snprintf(buf, size, "--engine nic");
 
 	/* a single port that sends and receives is its own peer */
-	if (list && list->n == 1 && gw__cfg_node(list->first, "rx") && gw__cfg_node(list->first, "tx"))
+	if (list && list->n == 1 && gw__cfg_node(list->first, "rx") &&
+	    gw__cfg_node(list->first, "tx"))
 		link = "loopback";
-	for (const struct gw__ynode *i = list ? list->first : NULL; i && at + 90 < size; i = i->next)
-		at += (size_t)snprintf(buf + at, size - at, " --address %.60s=%s", gw__cfg_str(i, "name"), link);
+	for (const struct gw__ynode *i = list ? list->first : NULL; i && at + 90 < size;
+	     i = i->next)
+		at += (size_t)snprintf(buf + at, size - at, " --address %.60s=%s",
+				       gw__cfg_str(i, "name"), link);
 	add_open(l, l->c->tree.root, buf, size, at);
 }
 
@@ -72,10 +76,14 @@ static int not_here(struct gw__loader *l, const struct gw__ynode *at, const char
 
 	present_list(list, sizeof(list));
 	if (l->c->cfg.stream == GW_STREAM_SOCKET)
-		return gw__cfg_bad(l, at, -ENOTSUP, "%s is not compiled in (there is: %s); use --engine null to check the rest "
-				   "of the file, or stream_type raw with --engine nic", asked, list);
+		return gw__cfg_bad(l, at, -ENOTSUP,
+				   "%s is not compiled in (there is: %s); use --engine null to "
+				   "check the rest "
+				   "of the file, or stream_type raw with --engine nic",
+				   asked, list);
 	way_out(l, line, sizeof(line));
-	return gw__cfg_bad(l, at, -ENOTSUP, "%s is not compiled in (there is: %s); use %s", asked, list, line);
+	return gw__cfg_bad(l, at, -ENOTSUP, "%s is not compiled in (there is: %s); use %s", asked,
+			   list, line);
 }
 
 /* --engine NAME: taken at its word, and every card's address must be replaced. */
@@ -87,10 +95,13 @@ static int by_option(struct gw__loader *l, const char *name)
 	if (!strcmp(name, "socket"))
 		name = "sock";
 	if (!strcmp(name, "rdma"))
-		return gw__fail(l->diag, -EINVAL, "--engine: value rdma is an older spelling; use ibverbs or nic");
+		return gw__fail(l->diag, -EINVAL,
+				"--engine: value rdma is an older spelling; use ibverbs or nic");
 	if (!present(name)) {
 		present_list(list, sizeof(list));
-		return gw__fail(l->diag, -ENOTSUP, "--engine: value %.30s is not compiled in; use one of %s", name, list);
+		return gw__fail(l->diag, -ENOTSUP,
+				"--engine: value %.30s is not compiled in; use one of %s", name,
+				list);
 	}
 	snprintf(cfg->engine, sizeof(cfg->engine), "%s", name);
 	return 0;
@@ -106,7 +117,8 @@ int gw__cfg_engine(struct gw__loader *l)
 	cfg->loopback = (enum gw_cfg_loopback)gw__cfg_enum(top, "loopback");
 	if (cfg->loopback != GW_LOOPBACK_NONE && cfg->stream == GW_STREAM_SOCKET)
 		return gw__cfg_bad(l, gw__y_get(top, "loopback"), -EINVAL,
-				   "value %s is for stream_type raw only; remove it, sockets loop over 127.0.0.1",
+				   "value %s is for stream_type raw only; remove it, sockets loop "
+				   "over 127.0.0.1",
 				   gw__cfg_str(top, "loopback"));
 	if (!at)
 		at = gw__y_get(top, "stream_type");
@@ -140,8 +152,8 @@ static const char *override_of(const struct gw__loader *l, const char *name)
 
 static bool is_link(const char *s)
 {
-	static const char *const kinds[] = { "cable:", "shm:", "udp:", "dgram:", "packet:", "pcap:", "pcap-out:",
-					     "impair:" };
+	static const char *const kinds[] = { "cable:",  "shm:",  "udp:",      "dgram:",
+					     "packet:", "pcap:", "pcap-out:", "impair:" };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strncmp(s, kinds[i], strlen(kinds[i])) && s[strlen(kinds[i])])
@@ -149,7 +161,8 @@ static bool is_link(const char *s)
 	return false;
 }
 
-static int check_address(struct gw__loader *l, const struct gw__ynode *at, const struct gw_cfg_port *p)
+static int check_address(struct gw__loader *l, const struct gw__ynode *at,
+			 const struct gw_cfg_port *p)
 {
 	const char *a = p->address;
 	uint8_t mac[6];
@@ -158,22 +171,32 @@ static int check_address(struct gw__loader *l, const struct gw__ynode *at, const
 	if (!strcmp(l->c->cfg.engine, "null") || l->c->cfg.stream == GW_STREAM_SOCKET)
 		return 0;
 	if (!gw__parse_mac(a, mac))
-		return gw__cfg_bad(l, at, -EINVAL, "value %s is a MAC; use a PCI address (0000:01:00.0) or a link "
-				   "(--address %s=cable:0)", a, p->name);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "value %s is a MAC; use a PCI address (0000:01:00.0) or a link "
+				   "(--address %s=cable:0)",
+				   a, p->name);
 	if (!strcmp(l->c->cfg.engine, "nic")) {
 		/* "loopback": a cable whose other end is the same port, where the file asks for one */
-		if (is_link(a) || (!strcmp(a, "loopback") && l->c->cfg.loopback != GW_LOOPBACK_NONE))
+		if (is_link(a) ||
+		    (!strcmp(a, "loopback") && l->c->cfg.loopback != GW_LOOPBACK_NONE))
 			return 0;
 		way_out(l, line, sizeof(line));
-		return gw__cfg_bad(l, at, -EINVAL, "value %.40s is no link of engine nic; use %s (cable:N, shm:NAME, "
-				   "pcap:FILE)", a, line);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "value %.40s is no link of engine nic; use %s (cable:N, "
+				   "shm:NAME, "
+				   "pcap:FILE)",
+				   a, line);
 	}
 	if (!strcmp(l->c->cfg.engine, "xdp"))
 		return 0;
 	if (gw__is_placeholder(a))
-		return gw__cfg_bad(l, at, -EINVAL, "%s is a placeholder; write the card's PCI address (0000:01:00.0)", a);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "%s is a placeholder; write the card's PCI address "
+				   "(0000:01:00.0)",
+				   a);
 	if (!gw__is_bdf(a))
-		return gw__cfg_bad(l, at, -EINVAL, "value %.40s is no PCI address; use the form 0000:01:00.0", a);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "value %.40s is no PCI address; use the form 0000:01:00.0", a);
 	return 0;
 }
 
@@ -190,8 +213,8 @@ int gw__cfg_address(struct gw__loader *l, const struct gw__ynode *iface, struct 
 		a = single ? "loopback" : cable;
 	}
 	if (!gw__cfg_copy(port->address, sizeof(port->address), a))
-		return gw__cfg_bad(l, at, -EINVAL, "%zu bytes is above %zu; use a shorter address", strlen(a),
-				   sizeof(port->address) - 1);
+		return gw__cfg_bad(l, at, -EINVAL, "%zu bytes is above %zu; use a shorter address",
+				   strlen(a), sizeof(port->address) - 1);
 	return check_address(l, at, port);
 }
 
@@ -205,15 +228,20 @@ static int check_overrides(struct gw__loader *l)
 		bool found = false;
 
 		if (!eq || !eq[1])
-			return gw__fail(l->diag, -EINVAL, "--address: value %.60s has no address; use PORT=cable:0", *a);
+			return gw__fail(l->diag, -EINVAL,
+					"--address: value %.60s has no address; use PORT=cable:0",
+					*a);
 		for (const struct gw__ynode *i = list->first; i; i = i->next) {
 			const char *name = gw__cfg_str(i, "name");
 
-			found |= strlen(name) == (size_t)(eq - *a) && !strncmp(name, *a, strlen(name));
+			found |= strlen(name) == (size_t)(eq - *a) &&
+				 !strncmp(name, *a, strlen(name));
 		}
 		if (!found)
-			return gw__fail(l->diag, -EINVAL, "--address: %.*s: %s has no interface of that name; use %s",
-					(int)(eq - *a), *a, l->c->tree.file, gw__cfg_str(list->first, "name"));
+			return gw__fail(l->diag, -EINVAL,
+					"--address: %.*s: %s has no interface of that name; use %s",
+					(int)(eq - *a), *a, l->c->tree.file,
+					gw__cfg_str(list->first, "name"));
 	}
 	return 0;
 }

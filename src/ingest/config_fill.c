@@ -26,8 +26,12 @@ static int take_name(struct gw__loader *l, const struct gw__ynode *map, char dst
 	const char *s = gw__cfg_str(map, "name");
 
 	if (!*s || gw__cfg_copy(dst, GW_CFG_NAME, s))
-		return *s ? 0 : gw__cfg_bad(l, n, -EINVAL, "value \"\" names nothing; use 1 to %u bytes", GW_CFG_NAME - 1);
-	return gw__cfg_bad(l, n, -EINVAL, "%zu bytes is above %u; use a shorter name", strlen(s), GW_CFG_NAME - 1);
+		return *s ? 0
+			  : gw__cfg_bad(l, n, -EINVAL,
+					"value \"\" names nothing; use 1 to %u bytes",
+					GW_CFG_NAME - 1);
+	return gw__cfg_bad(l, n, -EINVAL, "%zu bytes is above %u; use a shorter name", strlen(s),
+			   GW_CFG_NAME - 1);
 }
 
 static int no_memory(struct gw__loader *l)
@@ -47,7 +51,8 @@ int gw__cfg_region(const struct gw_cfg *cfg, const char *name)
 
 static int fill_region(struct gw__loader *l, const struct gw__ynode *n, struct gw_cfg_region *r)
 {
-	static const enum gw_mem_kind kinds[] = { GW_MEM_HUGE, GW_MEM_DEVICE, GW_MEM_HOST_PINNED, GW_MEM_HOST };
+	static const enum gw_mem_kind kinds[] = { GW_MEM_HUGE, GW_MEM_DEVICE, GW_MEM_HOST_PINNED,
+						  GW_MEM_HOST };
 	const struct gw__ynode *access = gw__cfg_node(n, "access");
 	char name[GW_CFG_NAME] = "";
 	int err = take_name(l, n, name), old = err ? -1 : gw__cfg_region(&l->c->cfg, name);
@@ -56,7 +61,8 @@ static int fill_region(struct gw__loader *l, const struct gw__ynode *n, struct g
 		return err;
 	if (old >= 0)
 		return gw__cfg_bad(l, gw__y_get(n, "name"), -EINVAL,
-				   "value %s is a duplicate of line %d; use another name", name, l->c->cfg.region[old].line);
+				   "value %s is a duplicate of line %d; use another name", name,
+				   l->c->cfg.region[old].line);
 	memcpy(r->name, name, sizeof(name));
 	r->kind = kinds[gw__cfg_enum(n, "kind")];
 	r->affinity = (int)gw__cfg_i64(n, "affinity");
@@ -66,10 +72,13 @@ static int fill_region(struct gw__loader *l, const struct gw__ynode *n, struct g
 	r->line = n->line;
 	r->access = access ? 0 : 1;
 	for (const struct gw__ynode *a = access ? access->first : NULL; a; a = a->next)
-		r->access |= !strcmp(a->text, "local") ? 1u : !strcmp(a->text, "rdma_read") ? 2u : 4u;
+		r->access |= !strcmp(a->text, "local")       ? 1u
+			     : !strcmp(a->text, "rdma_read") ? 2u
+							     : 4u;
 	if (r->buf_size && r->num_bufs > ((uint64_t)1 << 46) / r->buf_size)
 		return gw__cfg_bad(l, gw__y_get(n, "num_bufs"), -EINVAL,
-				   "value %" PRIu64 " x buf_size %" PRIu64 " is above 64 TiB; use at most %" PRIu64,
+				   "value %" PRIu64 " x buf_size %" PRIu64 " is above 64 TiB; use "
+									   "at most %" PRIu64,
 				   r->num_bufs, r->buf_size, ((uint64_t)1 << 46) / r->buf_size);
 	return 0;
 }
@@ -81,8 +90,8 @@ static int fill_regions(struct gw__loader *l)
 	int r = 0;
 
 	if (list->n > GW_CFG_MAX_REGIONS)
-		return gw__cfg_bad(l, list, -EINVAL, "%u regions is above %u; use at most %u", list->n,
-				   GW_CFG_MAX_REGIONS, GW_CFG_MAX_REGIONS);
+		return gw__cfg_bad(l, list, -EINVAL, "%u regions is above %u; use at most %u",
+				   list->n, GW_CFG_MAX_REGIONS, GW_CFG_MAX_REGIONS);
 	cfg->region = gw__calloc(list->n, sizeof(*cfg->region));
 	if (!cfg->region)
 		return no_memory(l);
@@ -111,7 +120,8 @@ static const char *nearest_region(const struct gw_cfg *cfg, const char *name)
 	return best ? best : cfg->n_regions ? cfg->region[0].name : "(there is none)";
 }
 
-static int fill_queue_regions(struct gw__loader *l, const struct gw__ynode *n, struct gw_cfg_queue *q)
+static int fill_queue_regions(struct gw__loader *l, const struct gw__ynode *n,
+			      struct gw_cfg_queue *q)
 {
 	const struct gw__ynode *list = gw__cfg_node(n, "memory_regions");
 	struct gw_cfg *cfg = &l->c->cfg;
@@ -119,21 +129,29 @@ static int fill_queue_regions(struct gw__loader *l, const struct gw__ynode *n, s
 	if (!list || !list->n) {
 		if (cfg->stream == GW_STREAM_SOCKET)
 			return 0; /* RoCE: programs bring their buffers */
-		return list ? gw__cfg_bad(l, list, -EINVAL, "is empty; name 1 to %u regions", GW_MAX_SEGS)
-			    : gw__cfg_missing(l, n, "memory_regions", "required for stream_type raw");
+		return list ? gw__cfg_bad(l, list, -EINVAL, "is empty; name 1 to %u regions",
+					  GW_MAX_SEGS)
+			    : gw__cfg_missing(l, n, "memory_regions",
+					      "required for stream_type raw");
 	}
 	if (list->n > GW_MAX_SEGS)
-		return gw__cfg_bad(l, list, -EINVAL, "%u regions is above %u segments; use at most %u", list->n,
+		return gw__cfg_bad(l, list, -EINVAL,
+				   "%u regions is above %u segments; use at most %u", list->n,
 				   GW_MAX_SEGS, GW_MAX_SEGS);
 	for (const struct gw__ynode *s = list->first; s; s = s->next) {
 		int k = gw__cfg_region(cfg, s->text);
 
 		if (k < 0)
-			return gw__cfg_bad(l, s, -EINVAL, "region %.40s is not defined in memory_regions; use %s", s->text,
-					   nearest_region(cfg, s->text));
-		if (cfg->stream == GW_STREAM_SOCKET && cfg->region[k].kind == GW_MEM_DEVICE && l->scheme != 3)
-			return gw__cfg_bad(l, s, -EINVAL, "region %s is of kind device, which TCP and UDP sockets cannot "
-							 "fill; use host or host_pinned", s->text);
+			return gw__cfg_bad(l, s, -EINVAL,
+					   "region %.40s is not defined in memory_regions; use %s",
+					   s->text, nearest_region(cfg, s->text));
+		if (cfg->stream == GW_STREAM_SOCKET && cfg->region[k].kind == GW_MEM_DEVICE &&
+		    l->scheme != 3)
+			return gw__cfg_bad(l, s, -EINVAL,
+					   "region %s is of kind device, which TCP and UDP sockets "
+					   "cannot "
+					   "fill; use host or host_pinned",
+					   s->text);
 		q->region[q->n_regions++] = (uint32_t)k;
 	}
 	return 0;
@@ -148,13 +166,16 @@ static int check_direct(struct gw__loader *l, const struct gw__ynode *n)
 		const struct gw__ynode *k = gw__cfg_node(n, keys[i]);
 
 		if (k)
-			return gw__cfg_bad(l, k, -EINVAL, "value %.30s has no meaning with poll_mode direct; remove it",
+			return gw__cfg_bad(l, k, -EINVAL,
+					   "value %.30s has no meaning with poll_mode direct; "
+					   "remove it",
 					   k->text);
 	}
 	return 0;
 }
 
-static int fill_queue(struct gw__loader *l, const struct gw__ynode *n, struct gw_cfg_queue *q, bool tx)
+static int fill_queue(struct gw__loader *l, const struct gw__ynode *n, struct gw_cfg_queue *q,
+		      bool tx)
 {
 	const struct gw__ynode *offloads = gw__cfg_node(n, "offloads");
 	int r = take_name(l, n, q->name);
@@ -182,17 +203,19 @@ static int fill_queue(struct gw__loader *l, const struct gw__ynode *n, struct gw
 	return fill_queue_regions(l, n, q);
 }
 
-static int fill_queues(struct gw__loader *l, const struct gw__ynode *dir, struct gw_cfg_queue *q, uint32_t *n_q,
-		       bool tx)
+static int fill_queues(struct gw__loader *l, const struct gw__ynode *dir, struct gw_cfg_queue *q,
+		       uint32_t *n_q, bool tx)
 {
 	const struct gw__ynode *list = gw__cfg_node(dir, "queues");
 
 	if (!list || !list->n)
-		return gw__cfg_bad(l, dir, -EINVAL, "queues: missing; a port that %s needs at least one queue, or "
-				   "remove %s", tx ? "sends" : "receives", tx ? "tx" : "rx");
+		return gw__cfg_bad(l, dir, -EINVAL,
+				   "queues: missing; a port that %s needs at least one queue, or "
+				   "remove %s",
+				   tx ? "sends" : "receives", tx ? "tx" : "rx");
 	if (list->n > GW_MAX_QUEUES)
-		return gw__cfg_bad(l, list, -EINVAL, "%u queues is above %u; use at most %u", list->n, GW_MAX_QUEUES,
-				   GW_MAX_QUEUES);
+		return gw__cfg_bad(l, list, -EINVAL, "%u queues is above %u; use at most %u",
+				   list->n, GW_MAX_QUEUES, GW_MAX_QUEUES);
 	for (const struct gw__ynode *n = list->first; n; n = n->next) {
 		struct gw_cfg_queue *me = &q[*n_q];
 		int r = fill_queue(l, n, me, tx);
@@ -202,7 +225,9 @@ static int fill_queues(struct gw__loader *l, const struct gw__ynode *dir, struct
 		for (uint32_t i = 0; i < *n_q; i++)
 			if (q[i].id == me->id)
 				return gw__cfg_bad(l, gw__y_get(n, "id"), -EINVAL,
-						   "value %d is a duplicate of line %d; use another id", me->id, q[i].line);
+						   "value %d is a duplicate of line %d; use "
+						   "another id",
+						   me->id, q[i].line);
 		(*n_q)++;
 	}
 	return 0;
@@ -211,8 +236,8 @@ static int fill_queues(struct gw__loader *l, const struct gw__ynode *dir, struct
 /* ---- sockets -------------------------------------------------------------------------------- */
 
 /* The URI of one end, from either form. */
-static int take_uri(struct gw__loader *l, const struct gw__ynode *s, const char *side, bool roce, char *dst,
-		    size_t size)
+static int take_uri(struct gw__loader *l, const struct gw__ynode *s, const char *side, bool roce,
+		    char *dst, size_t size)
 {
 	char addr[24], ip[24], port[24];
 	const struct gw__ynode *a, *i;
@@ -223,14 +248,21 @@ static int take_uri(struct gw__loader *l, const struct gw__ynode *s, const char 
 	a = gw__cfg_node(s, addr);
 	i = gw__cfg_node(s, ip);
 	if (a && i)
-		return gw__cfg_bad(l, i, -EINVAL, "value %.40s together with %s; use %s alone", i->text, addr, addr);
-	if (i && snprintf(dst, size, "%s://%s:%" PRIu64, roce ? "roce" : "udp", i->text, gw__cfg_u64(s, port)) >= (int)size)
-		return gw__cfg_bad(l, i, -EINVAL, "%zu bytes is above %zu; use a shorter address", strlen(i->text), size - 16);
+		return gw__cfg_bad(l, i, -EINVAL, "value %.40s together with %s; use %s alone",
+				   i->text, addr, addr);
+	if (i && snprintf(dst, size, "%s://%s:%" PRIu64, roce ? "roce" : "udp", i->text,
+			  gw__cfg_u64(s, port)) >= (int)size)
+		return gw__cfg_bad(l, i, -EINVAL, "%zu bytes is above %zu; use a shorter address",
+				   strlen(i->text), size - 16);
 	if (a && !gw__cfg_copy(dst, size, a->text))
-		return gw__cfg_bad(l, a, -EINVAL, "%zu bytes is above %zu; use a shorter address", strlen(a->text), size - 1);
+		return gw__cfg_bad(l, a, -EINVAL, "%zu bytes is above %zu; use a shorter address",
+				   strlen(a->text), size - 1);
 	if (a && !gw__is_placeholder(a->text) && !gw__cfg_uri_scheme(a->text))
-		return gw__cfg_bad(l, a, -EINVAL, "value %.60s has no known scheme; use tcp://, udp://, roce:// or rdma:// "
-				   "and IP:PORT", a->text);
+		return gw__cfg_bad(l, a, -EINVAL,
+				   "value %.60s has no known scheme; use tcp://, udp://, roce:// "
+				   "or rdma:// "
+				   "and IP:PORT",
+				   a->text);
 	return 0;
 }
 
@@ -264,7 +296,8 @@ static int uri_port(const char *uri)
 	return gw__parse_ports(buf, &lo, &hi) || lo != hi ? -1 : lo;
 }
 
-static int check_socket(struct gw__loader *l, const struct gw__ynode *s, const struct gw_cfg_port *p)
+static int check_socket(struct gw__loader *l, const struct gw__ynode *s,
+			const struct gw_cfg_port *p)
 {
 	bool roce = gw__cfg_uri_scheme(*p->local_uri ? p->local_uri : p->remote_uri) == 3;
 	const char *uri = p->server ? p->local_uri : p->remote_uri;
@@ -272,34 +305,42 @@ static int check_socket(struct gw__loader *l, const struct gw__ynode *s, const s
 
 	if (roce && !p->server) {
 		if (*p->remote_uri)
-			return gw__cfg_bad(l, s, -EINVAL, "remote_addr: a RoCE client connects later; remove it");
+			return gw__cfg_bad(l, s, -EINVAL,
+					   "remote_addr: a RoCE client connects later; remove it");
 		uri = p->local_uri;
 		key = "local_addr";
 	}
 	if (!*uri)
-		return gw__cfg_missing(l, s, key, p->server ? "required for a server" : "required for a client");
+		return gw__cfg_missing(
+			l, s, key, p->server ? "required for a server" : "required for a client");
 	if (gw__is_placeholder(uri))
 		return 0;
 	if (uri_port(uri) < 0)
-		return gw__cfg_bad(l, s, -EINVAL, "%s: value %.60s has a bad port; use 1 to 65535", key, uri);
+		return gw__cfg_bad(l, s, -EINVAL, "%s: value %.60s has a bad port; use 1 to 65535",
+				   key, uri);
 	if (uri_port(uri) == 0 && !(roce && !p->server))
-		return gw__cfg_bad(l, s, -EINVAL, "%s: value %.60s has no port; use IP:PORT with 1 to 65535", key, uri);
+		return gw__cfg_bad(l, s, -EINVAL,
+				   "%s: value %.60s has no port; use IP:PORT with 1 to 65535", key,
+				   uri);
 	return 0;
 }
 
 static int fill_socket(struct gw__loader *l, const struct gw__ynode *iface, struct gw_cfg_port *p)
 {
-	const struct gw__ynode *s = gw__cfg_node(iface, "socket_config"), *roce = gw__cfg_node(iface, "roce_config");
+	const struct gw__ynode *s = gw__cfg_node(iface, "socket_config"),
+			       *roce = gw__cfg_node(iface, "roce_config");
 	bool raw = l->c->cfg.stream == GW_STREAM_RAW;
 	int r, scheme;
 
 	if (raw && (s || roce))
-		return gw__cfg_bad(l, s ? s : roce, -EINVAL, "is for stream_type socket only; remove it, or change "
+		return gw__cfg_bad(l, s ? s : roce, -EINVAL,
+				   "is for stream_type socket only; remove it, or change "
 				   "stream_type");
 	if (raw)
 		return 0;
 	if (!s)
-		return gw__cfg_missing(l, iface, "socket_config", "required for stream_type socket");
+		return gw__cfg_missing(l, iface, "socket_config",
+				       "required for stream_type socket");
 	p->has_socket = true;
 	p->server = gw__cfg_enum(s, "mode") == 1;
 	p->max_payload_size = (uint32_t)gw__cfg_u64(s, "max_payload_size");
@@ -315,14 +356,21 @@ static int fill_socket(struct gw__loader *l, const struct gw__ynode *iface, stru
 		return r;
 	scheme = gw__cfg_uri_scheme(*p->local_uri ? p->local_uri : p->remote_uri);
 	if (l->scheme && scheme && scheme != l->scheme)
-		return gw__cfg_bad(l, s, -EINVAL, "another scheme than the interface above; use one for all interfaces");
+		return gw__cfg_bad(l, s, -EINVAL,
+				   "another scheme than the interface above; use one for all "
+				   "interfaces");
 	l->scheme = scheme ? scheme : l->scheme;
 	if (scheme && scheme != 3 && !strcmp(l->c->cfg.engine, "nic"))
-		return gw__cfg_bad(l, s, -ENOTSUP, "tcp:// and udp:// are not for engine nic; use engine sock, or roce://");
+		return gw__cfg_bad(l, s, -ENOTSUP,
+				   "tcp:// and udp:// are not for engine nic; use engine sock, or "
+				   "roce://");
 	if (scheme == 3) {
 		if (!roce || !gw__cfg_node(roce, "transport_mode"))
-			return gw__cfg_missing(l, iface, "roce_config", "transport_mode RC, UC or UD is required for roce://");
-		gw__cfg_copy(p->transport_mode, sizeof(p->transport_mode), gw__cfg_str(roce, "transport_mode"));
+			return gw__cfg_missing(l, iface, "roce_config",
+					       "transport_mode RC, UC or UD is required for "
+					       "roce://");
+		gw__cfg_copy(p->transport_mode, sizeof(p->transport_mode),
+			     gw__cfg_str(roce, "transport_mode"));
 	} else if (roce) {
 		return gw__cfg_bad(l, roce, -EINVAL, "is for roce:// only; remove it");
 	}
@@ -351,7 +399,8 @@ static int fill_port(struct gw__loader *l, const struct gw__ynode *n, struct gw_
 	for (const struct gw_cfg_port *o = l->c->cfg.port; o < p; o++)
 		if (!strcmp(o->name, p->name))
 			return gw__cfg_bad(l, gw__y_get(n, "name"), -EINVAL,
-					   "value %s is a duplicate of line %d; use another name", p->name, o->line);
+					   "value %s is a duplicate of line %d; use another name",
+					   p->name, o->line);
 	r = gw__cfg_address(l, n, p);
 	if (!r)
 		r = fill_socket(l, n, p);
@@ -399,7 +448,8 @@ static int fill_ports(struct gw__loader *l)
 		cfg->n_ports += !r;
 	}
 	if (!r && !cfg->n_ports)
-		r = gw__cfg_bad(l, list, -EINVAL, "no interface has %s; use the other mode, or add one",
+		r = gw__cfg_bad(l, list, -EINVAL,
+				"no interface has %s; use the other mode, or add one",
 				l->opts->rx_only ? "rx" : "tx");
 	return r;
 }
@@ -417,7 +467,9 @@ int gw__cfg_settle_regions(struct gw__loader *l)
 			struct gw_cfg_port *port = &cfg->port[p];
 
 			for (uint32_t k = 0; k < 2 * GW_MAX_QUEUES; k++) {
-				struct gw_cfg_queue *q = k < GW_MAX_QUEUES ? &port->rxq[k] : &port->txq[k - GW_MAX_QUEUES];
+				struct gw_cfg_queue *q = k < GW_MAX_QUEUES
+								 ? &port->rxq[k]
+								 : &port->txq[k - GW_MAX_QUEUES];
 
 				for (uint32_t s = 0; s < q->n_regions; s++) {
 					used[q->region[s]] |= !pass;
@@ -426,7 +478,8 @@ int gw__cfg_settle_regions(struct gw__loader *l)
 			}
 			for (uint32_t k = 0; k < port->n_reorder; k++) {
 				used[port->reorder[k].region] |= !pass;
-				port->reorder[k].region = pass ? to[port->reorder[k].region] : port->reorder[k].region;
+				port->reorder[k].region = pass ? to[port->reorder[k].region]
+							       : port->reorder[k].region;
 			}
 		}
 		for (uint32_t i = 0; i < cfg->n_regions && !pass; i++) {
@@ -434,7 +487,9 @@ int gw__cfg_settle_regions(struct gw__loader *l)
 			if (used[i] || !drop)
 				cfg->region[n++] = cfg->region[i];
 			if (!used[i] && !drop)
-				gw__cfg_warn(l, gw__y_at(list, i), "no queue and no plan uses region %s", cfg->region[i].name);
+				gw__cfg_warn(l, gw__y_at(list, i),
+					     "no queue and no plan uses region %s",
+					     cfg->region[i].name);
 		}
 	}
 	cfg->n_regions = n;
@@ -449,8 +504,8 @@ int gw__cfg_fill(struct gw__loader *l)
 
 	cfg->version = (int)gw__cfg_i64(top, "version");
 	if (cfg->version != 1)
-		gw__cfg_warn(l, gw__y_get(top, "version"), "value %d is read as 1, the only version there is",
-			     cfg->version);
+		gw__cfg_warn(l, gw__y_get(top, "version"),
+			     "value %d is read as 1, the only version there is", cfg->version);
 	cfg->master_core = (int)gw__cfg_i64(top, "master_core");
 	cfg->log_level = (enum gw_log_level)gw__cfg_enum(top, "log_level");
 	cfg->wait = gw__cfg_enum(top, "poll") ? GW_WAIT_BUSY : GW_WAIT_BLOCK;

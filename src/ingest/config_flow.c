@@ -54,11 +54,14 @@ static int match_flex(struct gw__loader *l, const struct gw__ynode *m, struct gw
 	uint32_t want = (uint32_t)gw__cfg_u64(m, "flex_item_id"), i;
 
 	if (!gw__cfg_node(m, "val") || !gw__cfg_node(m, "mask"))
-		return gw__cfg_missing(l, m, gw__cfg_node(m, "val") ? "mask" : "val", "required with flex_item_id");
+		return gw__cfg_missing(l, m, gw__cfg_node(m, "val") ? "mask" : "val",
+				       "required with flex_item_id");
 	for (i = 0; i < l->n_flex && l->flex_id[i] != want; i++)
 		;
 	if (i == l->n_flex)
-		return gw__cfg_bad(l, id, -EINVAL, "value %u is no flex item of this interface; define it in flex_items",
+		return gw__cfg_bad(l, id, -EINVAL,
+				   "value %u is no flex item of this interface; define it in "
+				   "flex_items",
 				   want);
 	out->fields = GW_MATCH_FLEX;
 	out->flex_udp_dst = l->flex_port[i];
@@ -67,8 +70,9 @@ static int match_flex(struct gw__loader *l, const struct gw__ynode *m, struct gw
 	out->flex_mask = (uint32_t)gw__cfg_u64(m, "mask");
 	if (out->flex_val & ~out->flex_mask)
 		return gw__cfg_bad(l, gw__y_get(m, "val"), -EINVAL,
-				   "value 0x%x has bits outside mask 0x%x and can never match; use 0x%x", out->flex_val,
-				   out->flex_mask, out->flex_val & out->flex_mask);
+				   "value 0x%x has bits outside mask 0x%x and can never match; use "
+				   "0x%x",
+				   out->flex_val, out->flex_mask, out->flex_val & out->flex_mask);
 	return 0;
 }
 
@@ -78,7 +82,8 @@ static int match_ecpri(struct gw__loader *l, const struct gw__ynode *e, struct g
 
 	out->fields |= GW_MATCH_ECPRI;
 	if (pc && rtc)
-		return gw__cfg_bad(l, rtc, -EINVAL, "value %s together with pc_id; use one of them", rtc->text);
+		return gw__cfg_bad(l, rtc, -EINVAL, "value %s together with pc_id; use one of them",
+				   rtc->text);
 	if (!gw__cfg_node(e, "msg_type")) {
 		if (pc || rtc)
 			return gw__cfg_missing(l, e, "msg_type", "required with pc_id or rtc_id");
@@ -115,7 +120,8 @@ static int fill_match(struct gw__loader *l, const struct gw__ynode *m, struct gw
 	if (gw__cfg_node(m, "flex_item_id")) {
 		if (f || ecpri)
 			return gw__cfg_bad(l, gw__y_get(m, "flex_item_id"), -EINVAL,
-					   "stands beside other fields; a flex match has only val and mask beside it");
+					   "stands beside other fields; a flex match has only val "
+					   "and mask beside it");
 		return match_flex(l, m, out);
 	}
 	if (gw__cfg_node(m, "val") || gw__cfg_node(m, "mask"))
@@ -124,7 +130,8 @@ static int fill_match(struct gw__loader *l, const struct gw__ynode *m, struct gw
 	if (!ecpri)
 		return 0;
 	if (f & ~(GW_MATCH_ETH_SRC | GW_MATCH_ETH_DST))
-		return gw__cfg_bad(l, ecpri, -EINVAL, "stands beside other fields; use ecpri alone");
+		return gw__cfg_bad(l, ecpri, -EINVAL,
+				   "stands beside other fields; use ecpri alone");
 	return match_ecpri(l, ecpri, out);
 }
 
@@ -146,28 +153,33 @@ static int add_queue(struct gw__loader *l, const struct gw__ynode *at, const str
 	if (gw__parse_i64(at->text, &id))
 		return 0; /* a placeholder: named later */
 	if (!has_queue(p, (int)id))
-		return gw__cfg_bad(l, at, -EINVAL, "queue %d does not exist on %s; use %d, or add the queue", (int)id, p->name,
-				   p->rxq[0].id);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "queue %d does not exist on %s; use %d, or add the queue",
+				   (int)id, p->name, p->rxq[0].id);
 	for (uint16_t i = 0; i < out->n_queues; i++)
 		if (out->queue[i] == id)
-			return gw__cfg_bad(l, at, -EINVAL, "queue %d is a duplicate; name each queue once", (int)id);
+			return gw__cfg_bad(l, at, -EINVAL,
+					   "queue %d is a duplicate; name each queue once",
+					   (int)id);
 	out->queue[out->n_queues++] = (uint16_t)id;
 	return 0;
 }
 
-static int action_queue(struct gw__loader *l, const struct gw__ynode *n, const struct gw_cfg_port *p,
-			struct gw_action *out)
+static int action_queue(struct gw__loader *l, const struct gw__ynode *n,
+			const struct gw_cfg_port *p, struct gw_action *out)
 {
 	const struct gw__ynode *id = gw__cfg_node(n, "id"), *ids = gw__cfg_node(n, "ids");
 	int r = 0;
 
 	if (!id == !ids)
-		return id ? gw__cfg_bad(l, id, -EINVAL, "value %s together with ids; use one of them", id->text)
+		return id ? gw__cfg_bad(l, id, -EINVAL,
+					"value %s together with ids; use one of them", id->text)
 			  : gw__cfg_missing(l, n, "id", "required for type queue (or ids)");
 	if (id)
 		return add_queue(l, id, p, out);
 	if (!ids->n || ids->n > GW_MAX_QUEUES)
-		return gw__cfg_bad(l, ids, -EINVAL, "%u queues; name 1 to %u", ids->n, GW_MAX_QUEUES);
+		return gw__cfg_bad(l, ids, -EINVAL, "%u queues; name 1 to %u", ids->n,
+				   GW_MAX_QUEUES);
 	for (const struct gw__ynode *q = ids->first; q && !r; q = q->next)
 		r = add_queue(l, q, p, out);
 	return r;
@@ -194,9 +206,11 @@ static int action_vlan(struct gw__loader *l, const struct gw__ynode *n, struct g
 	return 0;
 }
 
-static int action_tunnel(struct gw__loader *l, const struct gw__ynode *n, struct gw_action *out, bool encap)
+static int action_tunnel(struct gw__loader *l, const struct gw__ynode *n, struct gw_action *out,
+			 bool encap)
 {
-	static const char *const need[] = { "outer_eth_src", "outer_eth_dst", "outer_ipv4_src", "outer_ipv4_dst" };
+	static const char *const need[] = { "outer_eth_src", "outer_eth_dst", "outer_ipv4_src",
+					    "outer_ipv4_dst" };
 	const struct gw__ynode *t = nested(n, "tunnel");
 	/* directly in the action, `type` says tunnel_encap: the tunnel is then tunnel_type */
 	const char *type = gw__cfg_node(t, "tunnel_type") || t == n ? "tunnel_type" : "type";
@@ -216,24 +230,27 @@ static int action_tunnel(struct gw__loader *l, const struct gw__ynode *n, struct
 	out->tunnel.udp_src = (uint16_t)gw__cfg_u64(t, "outer_udp_src");
 	out->tunnel.udp_dst = (uint16_t)gw__cfg_u64(t, "outer_udp_dst");
 	out->tunnel.gre_protocol = (uint16_t)gw__cfg_u64(t, "gre_protocol");
-	out->tunnel.vni = (uint32_t)gw__cfg_u64(t, out->tunnel.type == GW_TUNNEL_NVGRE ? "tni" : "vni");
+	out->tunnel.vni =
+		(uint32_t)gw__cfg_u64(t, out->tunnel.type == GW_TUNNEL_NVGRE ? "tni" : "vni");
 	out->tunnel.flow_id = (uint8_t)gw__cfg_u64(t, "flow_id");
 	return 0;
 }
 
-static int fill_action(struct gw__loader *l, const struct gw__ynode *n, const struct gw_cfg_port *p, bool tx,
-		       struct gw_action *out)
+static int fill_action(struct gw__loader *l, const struct gw__ynode *n, const struct gw_cfg_port *p,
+		       bool tx, struct gw_action *out)
 {
-	static const enum gw_action_type types[] = { GW_ACTION_QUEUE, GW_ACTION_DROP, GW_ACTION_VLAN_POP,
-						     GW_ACTION_VLAN_PUSH, GW_ACTION_DECAP, GW_ACTION_ENCAP };
+	static const enum gw_action_type types[] = { GW_ACTION_QUEUE,    GW_ACTION_DROP,
+						     GW_ACTION_VLAN_POP, GW_ACTION_VLAN_PUSH,
+						     GW_ACTION_DECAP,    GW_ACTION_ENCAP };
 	static const char *const only[] = { "rx", "rx", "rx", "tx", "rx", "tx" };
 	const struct gw__ynode *type = gw__y_get(n, "type");
 	int k = gw__cfg_enum(n, "type");
 
 	out->type = types[k];
 	if ((only[k][0] == 't') != tx)
-		return gw__cfg_bad(l, type, -EINVAL, "value %s is for %s flows; use %s", type->text, only[k],
-				   tx ? "vlan_push or tunnel_encap" : "queue, drop, vlan_pop or tunnel_decap");
+		return gw__cfg_bad(
+			l, type, -EINVAL, "value %s is for %s flows; use %s", type->text, only[k],
+			tx ? "vlan_push or tunnel_encap" : "queue, drop, vlan_pop or tunnel_decap");
 	switch (out->type) {
 	case GW_ACTION_QUEUE:
 		return action_queue(l, n, p, out);
@@ -252,8 +269,8 @@ static bool ends_flow(const struct gw_action *a)
 	return a->type == GW_ACTION_QUEUE || a->type == GW_ACTION_DROP;
 }
 
-static int fill_actions(struct gw__loader *l, const struct gw__ynode *n, const struct gw_cfg_port *p, bool tx,
-			struct gw_flow_rule *f)
+static int fill_actions(struct gw__loader *l, const struct gw__ynode *n,
+			const struct gw_cfg_port *p, bool tx, struct gw_flow_rule *f)
 {
 	const struct gw__ynode *one = gw__cfg_node(n, "action"), *list = gw__cfg_node(n, "actions");
 	const struct gw__ynode *a = one ? one : list ? list->first : NULL;
@@ -266,30 +283,35 @@ static int fill_actions(struct gw__loader *l, const struct gw__ynode *n, const s
 	if (!a)
 		return gw__cfg_bad(l, list, -EINVAL, "is empty; write at least one action");
 	if (list && list->n > GW_MAX_ACTIONS)
-		return gw__cfg_bad(l, list, -EINVAL, "%u actions is above %u; use at most %u", list->n, GW_MAX_ACTIONS,
-				   GW_MAX_ACTIONS);
+		return gw__cfg_bad(l, list, -EINVAL, "%u actions is above %u; use at most %u",
+				   list->n, GW_MAX_ACTIONS, GW_MAX_ACTIONS);
 	for (; a; a = one ? NULL : a->next) {
 		if (f->n_actions && ends_flow(&f->action[f->n_actions - 1]))
-			return gw__cfg_bad(l, a, -EINVAL, "follows a queue or drop, which ends a flow; put that last");
+			return gw__cfg_bad(l, a, -EINVAL,
+					   "follows a queue or drop, which ends a flow; put that "
+					   "last");
 		r = fill_action(l, a, p, tx, &f->action[f->n_actions]);
 		if (r)
 			return r;
 		f->n_actions++;
 	}
 	if (!tx && !ends_flow(&f->action[f->n_actions - 1]))
-		return gw__cfg_bad(l, one ? one : list, -EINVAL, "does not end in a queue; add {type: queue, id: %d}",
+		return gw__cfg_bad(l, one ? one : list, -EINVAL,
+				   "does not end in a queue; add {type: queue, id: %d}",
 				   p->rxq[0].id);
 	if (f->match.fields & GW_MATCH_FLEX && f->n_actions > 1)
-		return gw__cfg_bad(l, list, -EINVAL, "changes headers together with a flex match; use one of them");
+		return gw__cfg_bad(l, list, -EINVAL,
+				   "changes headers together with a flex match; use one of them");
 	if (f->match.fields & GW_MATCH_ECPRI && f->action[f->n_actions - 1].n_queues > 1)
-		return gw__cfg_bad(l, one ? one : list, -EINVAL, "spreads eCPRI over %u queues; use one queue",
+		return gw__cfg_bad(l, one ? one : list, -EINVAL,
+				   "spreads eCPRI over %u queues; use one queue",
 				   f->action[f->n_actions - 1].n_queues);
 	return 0;
 }
 
 /* Headers added must still fit the largest frame. */
-static int check_overhead(struct gw__loader *l, const struct gw__ynode *n, const struct gw_cfg_port *p,
-			  const struct gw_flow_rule *f)
+static int check_overhead(struct gw__loader *l, const struct gw__ynode *n,
+			  const struct gw_cfg_port *p, const struct gw_flow_rule *f)
 {
 	static const uint32_t tunnel[] = { 50, 38, 42 };
 	uint64_t frame = 0, add = 0;
@@ -307,8 +329,10 @@ static int check_overhead(struct gw__loader *l, const struct gw__ynode *n, const
 	}
 	if (frame + add > MAX_FRAME)
 		return gw__cfg_bad(l, n, -EINVAL,
-				   "buf_size %" PRIu64 " + %" PRIu64 " bytes of headers is above %u; use buf_size at most %"
-				   PRIu64, frame, add, MAX_FRAME, MAX_FRAME - add);
+				   "buf_size %" PRIu64 " + %" PRIu64 " bytes of headers is above "
+								     "%u; use buf_size at most "
+								     "%" PRIu64,
+				   frame, add, MAX_FRAME, MAX_FRAME - add);
 	return 0;
 }
 
@@ -320,14 +344,16 @@ static int fill_flex_items(struct gw__loader *l, const struct gw__ynode *rx)
 
 	l->n_flex = 0;
 	if (list && list->n > GW_CFG_MAX_FLEX)
-		return gw__cfg_bad(l, list, -EINVAL, "%u flex items is above %u; use at most %u", list->n, GW_CFG_MAX_FLEX,
-				   GW_CFG_MAX_FLEX);
+		return gw__cfg_bad(l, list, -EINVAL, "%u flex items is above %u; use at most %u",
+				   list->n, GW_CFG_MAX_FLEX, GW_CFG_MAX_FLEX);
 	for (const struct gw__ynode *n = list ? list->first : NULL; n; n = n->next) {
-		uint32_t id = (uint32_t)gw__cfg_u64(n, "id"), offset = (uint32_t)gw__cfg_u64(n, "offset");
+		uint32_t id = (uint32_t)gw__cfg_u64(n, "id"),
+			 offset = (uint32_t)gw__cfg_u64(n, "offset");
 
 		if (offset % 4)
-			return gw__cfg_bad(l, gw__y_get(n, "offset"), -EINVAL, "value %u is no multiple of 4; use %u or %u",
-					   offset, offset / 4 * 4, offset / 4 * 4 + 4);
+			return gw__cfg_bad(l, gw__y_get(n, "offset"), -EINVAL,
+					   "value %u is no multiple of 4; use %u or %u", offset,
+					   offset / 4 * 4, offset / 4 * 4 + 4);
 		for (uint32_t i = 0; i < l->n_flex; i++)
 			if (l->flex_id[i] == id)
 				return gw__cfg_bad(l, gw__y_get(n, "id"), -EINVAL,
@@ -342,17 +368,21 @@ static int fill_flex_items(struct gw__loader *l, const struct gw__ynode *rx)
 /* 1 plain fields, 2 flex, 4 eCPRI; catch-all belongs to any */
 static unsigned match_class(const struct gw_match *m)
 {
-	return m->fields & GW_MATCH_FLEX ? 2u : m->fields & GW_MATCH_ECPRI ? 4u : m->fields ? 1u : 0u;
+	return m->fields & GW_MATCH_FLEX    ? 2u
+	       : m->fields & GW_MATCH_ECPRI ? 4u
+	       : m->fields                  ? 1u
+					    : 0u;
 }
 
-static int fill_list(struct gw__loader *l, const struct gw__ynode *list, struct gw_cfg_port *p, bool tx,
-		     struct gw_flow_rule *out, uint32_t *count, uint32_t max)
+static int fill_list(struct gw__loader *l, const struct gw__ynode *list, struct gw_cfg_port *p,
+		     bool tx, struct gw_flow_rule *out, uint32_t *count, uint32_t max)
 {
 	unsigned classes = 0;
 	int r;
 
 	if (list && list->n > max)
-		return gw__cfg_bad(l, list, -EINVAL, "%u flows is above %u; use at most %u", list->n, max, max);
+		return gw__cfg_bad(l, list, -EINVAL, "%u flows is above %u; use at most %u",
+				   list->n, max, max);
 	for (const struct gw__ynode *n = list ? list->first : NULL; n; n = n->next) {
 		struct gw_flow_rule *f = &out[*count];
 
@@ -360,7 +390,9 @@ static int fill_list(struct gw__loader *l, const struct gw__ynode *list, struct 
 		for (uint32_t i = 0; i < *count && f->id; i++)
 			if (out[i].id == f->id)
 				return gw__cfg_bad(l, gw__y_get(n, "id"), -EINVAL,
-						   "value %u is a duplicate flow id; use another id", f->id);
+						   "value %u is a duplicate flow id; use another "
+						   "id",
+						   f->id);
 		r = fill_match(l, gw__cfg_node(n, "match"), &f->match);
 		if (!r)
 			r = fill_actions(l, n, p, tx, f);
@@ -370,7 +402,9 @@ static int fill_list(struct gw__loader *l, const struct gw__ynode *list, struct 
 			return r;
 		classes |= match_class(&f->match);
 		if (classes & (classes - 1))
-			return gw__cfg_bad(l, n, -EINVAL, "mixes plain, flex and eCPRI matches on one interface; use one kind");
+			return gw__cfg_bad(l, n, -EINVAL,
+					   "mixes plain, flex and eCPRI matches on one interface; "
+					   "use one kind");
 		(*count)++;
 	}
 	return 0;
@@ -385,8 +419,11 @@ int gw__cfg_fill_flows(struct gw__loader *l, const struct gw__ynode *rx, const s
 	if (!r && rx)
 		r = fill_list(l, flows, p, false, p->rx_flow, &p->n_rx_flow, GW_CFG_MAX_FLOWS);
 	if (!r && tx)
-		r = fill_list(l, gw__cfg_node(tx, "flows"), p, true, p->tx_flow, &p->n_tx_flow, GW_MAX_QUEUES);
+		r = fill_list(l, gw__cfg_node(tx, "flows"), p, true, p->tx_flow, &p->n_tx_flow,
+			      GW_MAX_QUEUES);
 	if (!r && rx && p->flow_isolation && !p->n_rx_flow && !p->dynamic_flow_capacity)
-		gw__cfg_warn(l, rx, "flow_isolation without a flow: nothing can be received until one is added");
+		gw__cfg_warn(l, rx,
+			     "flow_isolation without a flow: nothing can be received until one is "
+			     "added");
 	return r;
 }

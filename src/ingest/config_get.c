@@ -157,7 +157,8 @@ const struct gw__key *gw__cfg_row(const char *path)
 }
 
 /* 1 written, 0 default, or negative; *text is what to parse. */
-static int lookup(const struct gw_config *c, const char *path, const char **text, struct gw_diag *diag)
+static int lookup(const struct gw_config *c, const char *path, const char **text,
+		  struct gw_diag *diag)
 {
 	const struct gw__ynode *n = gw__cfg_find(c, path);
 	const struct gw__key *row = gw__cfg_row(path);
@@ -165,18 +166,20 @@ static int lookup(const struct gw_config *c, const char *path, const char **text
 	if (n && gw__y_null(n))
 		n = NULL;
 	if (n && n->kind != GW__Y_SCALAR)
-		return gw__fail(diag, -EINVAL, "%s:%d: %s: is not one value", c->tree.file, n->line, path);
+		return gw__fail(diag, -EINVAL, "%s:%d: %s: is not one value", c->tree.file, n->line,
+				path);
 	if (n && gw__is_placeholder(n->text))
-		return gw__fail(diag, -EINVAL, "%s:%d: %s: %.60s is a placeholder; write a value", c->tree.file, n->line,
-				path, n->text);
+		return gw__fail(diag, -EINVAL, "%s:%d: %s: %.60s is a placeholder; write a value",
+				c->tree.file, n->line, path, n->text);
 	*text = n ? n->text : row ? row->def : NULL;
 	if (!*text)
-		return gw__fail(diag, -ENOENT, "%s: %s: is not there and has no default", c->tree.file, path);
+		return gw__fail(diag, -ENOENT, "%s: %s: is not there and has no default",
+				c->tree.file, path);
 	return n != NULL;
 }
 
-static int unfit(const struct gw_config *c, const char *path, const char *text, const char *want, int err,
-		 struct gw_diag *diag)
+static int unfit(const struct gw_config *c, const char *path, const char *text, const char *want,
+		 int err, struct gw_diag *diag)
 {
 	char at[300];
 
@@ -184,7 +187,8 @@ static int unfit(const struct gw_config *c, const char *path, const char *text, 
 	return gw__fail(diag, err, "%s: %s: value %.60s is not %s", at, path, text, want);
 }
 
-int gw_config_u64(const struct gw_config *cfg, const char *path, uint64_t *out, struct gw_diag *diag)
+int gw_config_u64(const struct gw_config *cfg, const char *path, uint64_t *out,
+		  struct gw_diag *diag)
 {
 	const char *text;
 	int r = lookup(cfg, path, &text, diag), e;
@@ -217,7 +221,8 @@ int gw_config_bool(const struct gw_config *cfg, const char *path, bool *out, str
 	return e ? unfit(cfg, path, text, "true or false", e, diag) : r;
 }
 
-int gw_config_str(const struct gw_config *cfg, const char *path, const char **out, struct gw_diag *diag)
+int gw_config_str(const struct gw_config *cfg, const char *path, const char **out,
+		  struct gw_diag *diag)
 {
 	const char *text;
 	int r = lookup(cfg, path, &text, diag);

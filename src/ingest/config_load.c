@@ -25,7 +25,8 @@ static int read_file(const char *path, char **out, size_t *len, struct gw_diag *
 	} else {
 		*len = fread(buf, 1, size, f);
 		if (ferror(f))
-			err = gw__fail(diag, -(errno ? errno : EIO), "%s: %s", path, strerror(errno ? errno : EIO));
+			err = gw__fail(diag, -(errno ? errno : EIO), "%s: %s", path,
+				       strerror(errno ? errno : EIO));
 	}
 	fclose(f);
 	if (err)
@@ -42,7 +43,8 @@ static int parse(struct gw__loader *l, const char *path_or_text)
 	int r;
 
 	if (strchr(path_or_text, '\n'))
-		return gw__ytree_parse(&l->c->tree, "(text)", path_or_text, strlen(path_or_text), l->diag);
+		return gw__ytree_parse(&l->c->tree, "(text)", path_or_text, strlen(path_or_text),
+				       l->diag);
 	r = read_file(path_or_text, &text, &len, l->diag);
 	if (r)
 		return r;
@@ -60,7 +62,9 @@ static int find_root(struct gw__loader *l)
 	if (!d)
 		return 0;
 	if (!cfg || cfg->kind != GW__Y_MAP)
-		return gw__cfg_bad(l, d, -EINVAL, "cfg: missing; write daqiri: cfg: and the library's keys below it");
+		return gw__cfg_bad(l, d, -EINVAL,
+				   "cfg: missing; write daqiri: cfg: and the library's keys below "
+				   "it");
 	l->c->cfg_node = cfg;
 	return 0;
 }
@@ -68,8 +72,15 @@ static int find_root(struct gw__loader *l)
 static int load(struct gw__loader *l, const char *path_or_text)
 {
 	static int (*const steps[])(struct gw__loader *) = {
-		find_root, gw__cfg_override, gw__cfg_check, gw__cfg_engine, gw__cfg_fill,
-		gw__cfg_check_placeholders, gw__cfg_declare_tensor, gw__cfg_geometry, gw__cfg_settle_regions,
+		find_root,
+		gw__cfg_override,
+		gw__cfg_check,
+		gw__cfg_engine,
+		gw__cfg_fill,
+		gw__cfg_check_placeholders,
+		gw__cfg_declare_tensor,
+		gw__cfg_geometry,
+		gw__cfg_settle_regions,
 		gw__cfg_engine_check,
 	};
 	int r = parse(l, path_or_text);
@@ -78,15 +89,16 @@ static int load(struct gw__loader *l, const char *path_or_text)
 		if (i == 2) {
 			const struct gw__ynode *s = gw__cfg_node(l->c->cfg_node, "strict");
 
-			l->strict = l->opts->strict || (s && gw__cfg_bool(l->c->cfg_node, "strict"));
+			l->strict = l->opts->strict || (s && gw__cfg_bool(l->c->cfg_node, "stric"
+											  "t"));
 		}
 		r = steps[i](l);
 	}
 	return r;
 }
 
-int gw_config_load(const char *path_or_text, const struct gw_config_opts *opts, struct gw_config **out,
-		   struct gw_diag *diag)
+int gw_config_load(const char *path_or_text, const struct gw_config_opts *opts,
+		   struct gw_config **out, struct gw_diag *diag)
 {
 	static const struct gw_config_opts none = { .sz = sizeof(none) };
 	struct gw_config_opts own = none;
@@ -96,14 +108,18 @@ int gw_config_load(const char *path_or_text, const struct gw_config_opts *opts, 
 	if (!path_or_text || !*path_or_text)
 		return gw__fail(diag, -EINVAL, "no configuration: give a file name or YAML text");
 	if (opts && opts->sz < offsetof(struct gw_config_opts, address))
-		return gw__fail(diag, -EINVAL, "opts.sz is %zu; set it to sizeof(struct gw_config_opts)", opts->sz);
+		return gw__fail(diag, -EINVAL,
+				"opts.sz is %zu; set it to sizeof(struct gw_config_opts)",
+				opts->sz);
 	if (opts) {
 		/* an older caller's struct is shorter: what it does not have stays at its default */
 		memcpy(&own, opts, opts->sz < sizeof(own) ? opts->sz : sizeof(own));
 		own.sz = sizeof(own);
 	}
 	if (own.tx_only && own.rx_only)
-		return gw__fail(diag, -EINVAL, "tx_only and rx_only together leave nothing; choose one or neither");
+		return gw__fail(diag, -EINVAL,
+				"tx_only and rx_only together leave nothing; choose one or "
+				"neither");
 	l.c = gw__calloc(1, sizeof(*l.c));
 	if (!l.c)
 		return gw__fail(diag, -ENOMEM, "no memory for a configuration");

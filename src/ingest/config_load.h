@@ -19,7 +19,7 @@ struct gw__loader {
 	const struct gw_config_opts *opts; /* never NULL */
 	struct gw_diag *diag;
 	bool strict;
-	bool cable; /* every address is replaced by a cable */
+	bool cable;                        /* every address is replaced by a cable */
 	uint32_t flex_id[GW_CFG_MAX_FLEX]; /* of the interface being read */
 	uint16_t flex_port[GW_CFG_MAX_FLEX], flex_offset[GW_CFG_MAX_FLEX];
 	uint32_t n_flex;
@@ -30,21 +30,25 @@ struct gw__loader {
 int gw__cfg_bad(struct gw__loader *l, const struct gw__ynode *at, int err, const char *fmt, ...)
 	GW_PRINTF(4, 5);
 /* The same line to the log, as a warning. */
-void gw__cfg_warn(struct gw__loader *l, const struct gw__ynode *at, const char *fmt, ...) GW_PRINTF(3, 4);
+void gw__cfg_warn(struct gw__loader *l, const struct gw__ynode *at, const char *fmt, ...)
+	GW_PRINTF(3, 4);
 /* A key that should be there is not: names the map, the key and a near miss if there is one. */
-int gw__cfg_missing(struct gw__loader *l, const struct gw__ynode *map, const char *key, const char *why);
+int gw__cfg_missing(struct gw__loader *l, const struct gw__ynode *map, const char *key,
+		    const char *why);
 
 /* config_check.c: every value against its row. Sets node->row. */
 int gw__cfg_check(struct gw__loader *l);
 /* One scalar against a row; also for getters. */
-int gw__cfg_check_scalar(struct gw__loader *l, const struct gw__ynode *n, const struct gw__key *row);
+int gw__cfg_check_scalar(struct gw__loader *l, const struct gw__ynode *n,
+			 const struct gw__key *row);
 /* Placeholders that are still there and matter. */
 int gw__cfg_check_placeholders(struct gw__loader *l);
 /* Is this node in a part that --mode tx or rx leaves out? */
 bool gw__cfg_left_out(const struct gw__loader *l, const struct gw__ynode *n);
 
 /* config_get.c: checked values by key below a map, or the row's default; 0, "", false where there is none. */
-const struct gw__ynode *gw__cfg_node(const struct gw__ynode *map, const char *key); /* NULL if absent or null */
+const struct gw__ynode *gw__cfg_node(const struct gw__ynode *map,
+				     const char *key); /* NULL if absent or null */
 uint64_t gw__cfg_u64(const struct gw__ynode *map, const char *key);
 int64_t gw__cfg_i64(const struct gw__ynode *map, const char *key);
 bool gw__cfg_bool(const struct gw__ynode *map, const char *key);
@@ -71,11 +75,13 @@ int gw__cfg_settle_regions(struct gw__loader *l);
 int gw__cfg_uri_scheme(const char *uri);
 int gw__cfg_fill_flows(struct gw__loader *l, const struct gw__ynode *rx, const struct gw__ynode *tx,
 		       struct gw_cfg_port *port);
-int gw__cfg_fill_reorder(struct gw__loader *l, const struct gw__ynode *rx, struct gw_cfg_port *port);
+int gw__cfg_fill_reorder(struct gw__loader *l, const struct gw__ynode *rx,
+			 struct gw_cfg_port *port);
 int gw__cfg_declare_tensor(struct gw__loader *l);
 int gw__cfg_geometry(struct gw__loader *l);
 /* The one queue that feeds a plan. */
-const struct gw_cfg_queue *gw__cfg_reorder_queue(const struct gw_cfg_port *port, const struct gw_cfg_reorder *r);
+const struct gw_cfg_queue *gw__cfg_reorder_queue(const struct gw_cfg_port *port,
+						 const struct gw_cfg_reorder *r);
 /* Region index by name, or -1. */
 int gw__cfg_region(const struct gw_cfg *cfg, const char *name);
 /* Bounded copy of a name; false: too long. */

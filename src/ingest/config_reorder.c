@@ -13,8 +13,9 @@ static enum gw__elem elem_of(const char *s)
 	static const struct {
 		const char *name;
 		enum gw__elem e;
-	} all[] = { { "int4", GW_INT4 }, { "int8", GW_INT8 }, { "int16", GW_INT16 }, { "int32", GW_INT32 },
-		    { "fp16", GW_FP16 }, { "bf16", GW_BF16 }, { "fp32", GW_FP32 }, { "fp64", GW_FP64 } };
+	} all[] = { { "int4", GW_INT4 },   { "int8", GW_INT8 }, { "int16", GW_INT16 },
+		    { "int32", GW_INT32 }, { "fp16", GW_FP16 }, { "bf16", GW_BF16 },
+		    { "fp32", GW_FP32 },   { "fp64", GW_FP64 } };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (!strcmp(all[i].name, s))
@@ -35,7 +36,8 @@ static const struct gw_action *last_action(const struct gw_flow_rule *f)
 	return &f->action[f->n_actions - 1];
 }
 
-const struct gw_cfg_queue *gw__cfg_reorder_queue(const struct gw_cfg_port *p, const struct gw_cfg_reorder *r)
+const struct gw_cfg_queue *gw__cfg_reorder_queue(const struct gw_cfg_port *p,
+						 const struct gw_cfg_reorder *r)
 {
 	const struct gw_flow_rule *f = r->n_flow_ids ? flow_of(p, r->flow_ids[0]) : NULL;
 
@@ -53,25 +55,36 @@ static int add_flow(struct gw__loader *l, const struct gw__ynode *at, struct gw_
 	const struct gw_cfg_queue *q;
 
 	if (!f)
-		return gw__cfg_bad(l, at, -EINVAL, "flow %u does not exist on %s; use %u, or add the flow", id, p->name,
-				   p->n_rx_flow ? p->rx_flow[0].id : 0);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "flow %u does not exist on %s; use %u, or add the flow", id,
+				   p->name, p->n_rx_flow ? p->rx_flow[0].id : 0);
 	if (last_action(f)->type != GW_ACTION_QUEUE || last_action(f)->n_queues != 1)
-		return gw__cfg_bad(l, at, -EINVAL, "flow %u does not go to one single queue; a plan needs {type: queue, "
-				   "id: N}", id);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "flow %u does not go to one single queue; a plan needs {type: "
+				   "queue, "
+				   "id: N}",
+				   id);
 	for (const struct gw_cfg_reorder *o = p->reorder; o < r; o++)
 		for (uint32_t k = 0; k < o->n_flow_ids; k++)
 			if (o->flow_ids[k] == id)
-				return gw__cfg_bad(l, at, -EINVAL, "flow %u feeds plan %s already; use one plan a flow", id,
-						   o->name);
+				return gw__cfg_bad(l, at, -EINVAL,
+						   "flow %u feeds plan %s already; use one plan a "
+						   "flow",
+						   id, o->name);
 	if (r->n_flow_ids == GW_MAX_QUEUES)
-		return gw__cfg_bad(l, at, -EINVAL, "more than %u flows; use at most %u", GW_MAX_QUEUES, GW_MAX_QUEUES);
+		return gw__cfg_bad(l, at, -EINVAL, "more than %u flows; use at most %u",
+				   GW_MAX_QUEUES, GW_MAX_QUEUES);
 	r->flow_ids[r->n_flow_ids++] = id;
 	q = gw__cfg_reorder_queue(p, r);
 	if (q && q->id != last_action(f)->queue[0])
-		return gw__cfg_bad(l, at, -EINVAL, "flow %u goes to queue %u, the others to %d; a plan has one queue", id,
-				   last_action(f)->queue[0], q->id);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "flow %u goes to queue %u, the others to %d; a plan has one "
+				   "queue",
+				   id, last_action(f)->queue[0], q->id);
 	if (q && q->poll == GW_POLL_DIRECT)
-		return gw__cfg_bad(l, at, -EINVAL, "queue %d is polled directly; a plan needs poll_mode indirect", q->id);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "queue %d is polled directly; a plan needs poll_mode indirect",
+				   q->id);
 	return 0;
 }
 
@@ -91,32 +104,38 @@ static int take_flows(struct gw__loader *l, const struct gw__ynode *list, struct
 	return err;
 }
 
-static int take_types(struct gw__loader *l, const struct gw__ynode *at, struct gw_cfg_reorder *r, const char *in,
-		      const char *out, const char *endian)
+static int take_types(struct gw__loader *l, const struct gw__ynode *at, struct gw_cfg_reorder *r,
+		      const char *in, const char *out, const char *endian)
 {
 	r->in_type = elem_of(in);
 	r->out_type = elem_of(out);
 	r->network_endian = !strcmp(endian, "network");
 	if ((r->in_type == GW_ELEM_NONE) != (r->out_type == GW_ELEM_NONE))
-		return gw__cfg_missing(l, at, *in ? "output_type" : "input_type", "required with its twin");
+		return gw__cfg_missing(l, at, *in ? "output_type" : "input_type",
+				       "required with its twin");
 	if (r->in_type != GW_ELEM_NONE && !gw__converted_bytes(r->in_type, r->out_type, 8))
-		return gw__cfg_bad(l, at, -EINVAL, "no conversion from %s to %s; use %s to fp16, bf16, fp32 or fp64", in, out,
-				   in);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "no conversion from %s to %s; use %s to fp16, bf16, fp32 or "
+				   "fp64",
+				   in, out, in);
 	return 0;
 }
 
 static const char *either(const struct gw__ynode *map, const char *a, const char *b)
 {
-	return gw__cfg_node(map, b) && !gw__cfg_node(map, a) ? gw__cfg_str(map, b) : gw__cfg_str(map, a);
+	return gw__cfg_node(map, b) && !gw__cfg_node(map, a) ? gw__cfg_str(map, b)
+							     : gw__cfg_str(map, a);
 }
 
 static int take_method(struct gw__loader *l, const struct gw__ynode *m, struct gw_cfg_reorder *r)
 {
-	const struct gw__ynode *run = gw__cfg_node(m, "seq_packets_per_batch"), *two = gw__cfg_node(m, "seq_batch_number");
+	const struct gw__ynode *run = gw__cfg_node(m, "seq_packets_per_batch"),
+			       *two = gw__cfg_node(m, "seq_batch_number");
 	const struct gw__ynode *seq, *batch;
 
 	if (!run == !two)
-		return gw__cfg_bad(l, m, -EINVAL, "%s; write seq_packets_per_batch or seq_batch_number",
+		return gw__cfg_bad(l, m, -EINVAL,
+				   "%s; write seq_packets_per_batch or seq_batch_number",
 				   run ? "has two methods" : "has no method");
 	seq = gw__cfg_node(run ? run : two, "sequence_number");
 	r->seq_bit_offset = (uint16_t)gw__cfg_u64(seq, "bit_offset");
@@ -130,8 +149,9 @@ static int take_method(struct gw__loader *l, const struct gw__ynode *m, struct g
 	r->batch_bit_width = (uint8_t)gw__cfg_u64(batch, "bit_width");
 	if (r->batch_bit_width > r->seq_bit_width)
 		return gw__cfg_bad(l, gw__y_get(batch, "bit_width"), -EINVAL,
-				   "value %u is above the sequence number's %u bits; use at most %u", r->batch_bit_width,
-				   r->seq_bit_width, r->seq_bit_width);
+				   "value %u is above the sequence number's %u bits; use at most "
+				   "%u",
+				   r->batch_bit_width, r->seq_bit_width, r->seq_bit_width);
 	r->packets_per_batch = 1u << (r->seq_bit_width - r->batch_bit_width);
 	if (r->seq_bit_width == 32 && !r->batch_bit_width)
 		r->packets_per_batch = 0;
@@ -159,37 +179,54 @@ static int check_plan(struct gw__loader *l, const struct gw__ynode *at, struct g
 	if (!q)
 		return 0; /* a placeholder stands in the way; it is named later */
 	if (!r->packets_per_batch || space % r->packets_per_batch)
-		return gw__cfg_bad(l, at, -EINVAL,
-				   "packets_per_batch %u does not divide 2^%u (bit_width); use %" PRIu64, r->packets_per_batch,
-				   r->seq_bit_width, power_below(r->packets_per_batch < space ? r->packets_per_batch : space));
+		return gw__cfg_bad(
+			l, at, -EINVAL,
+			"packets_per_batch %u does not divide 2^%u (bit_width); use %" PRIu64,
+			r->packets_per_batch, r->seq_bit_width,
+			power_below(r->packets_per_batch < space ? r->packets_per_batch : space));
 	if (r->packets_per_batch > q->batch_size)
-		return gw__cfg_bad(l, at, -EINVAL, "packets_per_batch %u is above batch_size %u of queue %d; use batch_size "
-				   "%u or more", r->packets_per_batch, q->batch_size, q->id, r->packets_per_batch);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "packets_per_batch %u is above batch_size %u of queue %d; use "
+				   "batch_size "
+				   "%u or more",
+				   r->packets_per_batch, q->batch_size, q->id,
+				   r->packets_per_batch);
 	if (!r->gpu && out->kind == GW_MEM_DEVICE)
-		return gw__cfg_bad(l, at, -EINVAL, "memory_region %s is of kind device, which reorder_type cpu cannot write; "
-				   "use host, host_pinned or huge", out->name);
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "memory_region %s is of kind device, which reorder_type cpu "
+				   "cannot write; "
+				   "use host, host_pinned or huge",
+				   out->name);
 	if (r->gpu && (out->kind == GW_MEM_HOST || out->kind == GW_MEM_HUGE))
-		return gw__cfg_bad(l, at, -EINVAL, "memory_region %s is of kind %s, which reorder_type gpu cannot write; "
-				   "use device or host_pinned", out->name, gw_mem_kind_name(out->kind));
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "memory_region %s is of kind %s, which reorder_type gpu cannot "
+				   "write; "
+				   "use device or host_pinned",
+				   out->name, gw_mem_kind_name(out->kind));
 	return 0;
 }
 
 static int fill_plan(struct gw__loader *l, const struct gw__ynode *n, struct gw_cfg_port *p,
 		     struct gw_cfg_reorder *r)
 {
-	const struct gw__ynode *types = gw__cfg_node(n, "data_types"), *reg = gw__y_get(n, "memory_region");
+	const struct gw__ynode *types = gw__cfg_node(n, "data_types"),
+			       *reg = gw__y_get(n, "memory_region");
 	int k = gw__cfg_region(&l->c->cfg, reg->text), err;
 
 	if (!gw__cfg_copy(r->name, sizeof(r->name), gw__cfg_str(n, "name")))
-		return gw__cfg_bad(l, gw__y_get(n, "name"), -EINVAL, "longer than %u bytes; use a shorter name",
-				   GW_CFG_NAME - 1);
+		return gw__cfg_bad(l, gw__y_get(n, "name"), -EINVAL,
+				   "longer than %u bytes; use a shorter name", GW_CFG_NAME - 1);
 	for (const struct gw_cfg_reorder *o = p->reorder; o < r; o++)
 		if (!strcmp(o->name, r->name))
 			return gw__cfg_bad(l, gw__y_get(n, "name"), -EINVAL,
-					   "value %s is a duplicate of line %d; use another name", r->name, o->line);
+					   "value %s is a duplicate of line %d; use another name",
+					   r->name, o->line);
 	if (k < 0)
-		return gw__cfg_bad(l, reg, -EINVAL, "region %.40s is not defined in memory_regions; use %s", reg->text,
-				   l->c->cfg.n_regions ? l->c->cfg.region[l->c->cfg.n_regions - 1].name : "a defined one");
+		return gw__cfg_bad(
+			l, reg, -EINVAL, "region %.40s is not defined in memory_regions; use %s",
+			reg->text,
+			l->c->cfg.n_regions ? l->c->cfg.region[l->c->cfg.n_regions - 1].name
+					    : "a defined one");
 	r->region = (uint32_t)k;
 	r->line = n->line;
 	r->gpu = gw__cfg_enum(n, "reorder_type") == 0;
@@ -199,9 +236,11 @@ static int fill_plan(struct gw__loader *l, const struct gw__ynode *n, struct gw_
 	r->packet_size = (uint32_t)gw__cfg_u64(n, "packet_size");
 	if (gw__cfg_enum(n, "reorder_engine") == 1)
 		return gw__cfg_bad(l, gw__y_get(n, "reorder_engine"), -ENOTSUP,
-				   "value hw needs a NIC with a flex parser, which no engine here has; use sw");
+				   "value hw needs a NIC with a flex parser, which no engine here "
+				   "has; use sw");
 	err = types ? take_types(l, types, r, either(types, "input_type", "input"),
-				 either(types, "output_type", "output"), either(types, "endianness", "input_endianness"))
+				 either(types, "output_type", "output"),
+				 either(types, "endianness", "input_endianness"))
 		    : 0;
 	if (!err)
 		err = take_method(l, gw__y_get(n, "method"), r);
@@ -216,8 +255,8 @@ int gw__cfg_fill_reorder(struct gw__loader *l, const struct gw__ynode *rx, struc
 	int r = 0;
 
 	if (list && list->n > GW_CFG_MAX_REORDER)
-		return gw__cfg_bad(l, list, -EINVAL, "%u plans is above %u; use at most %u", list->n, GW_CFG_MAX_REORDER,
-				   GW_CFG_MAX_REORDER);
+		return gw__cfg_bad(l, list, -EINVAL, "%u plans is above %u; use at most %u",
+				   list->n, GW_CFG_MAX_REORDER, GW_CFG_MAX_REORDER);
 	for (const struct gw__ynode *n = list ? list->first : NULL; n && !r; n = n->next) {
 		r = fill_plan(l, n, p, &p->reorder[p->n_reorder]);
 		p->n_reorder += !r;
@@ -272,29 +311,37 @@ static int tensor_region(struct gw__loader *l, const struct gw__ynode *b)
 	if (n) {
 		found = gw__cfg_region(cfg, n->text);
 		return found >= 0 ? found
-				  : gw__cfg_bad(l, n, -EINVAL, "region %.40s is not defined in memory_regions; use %s",
+				  : gw__cfg_bad(l, n, -EINVAL,
+						"region %.40s is not defined in memory_regions; "
+						"use %s",
 						n->text, cfg->region[cfg->n_regions - 1].name);
 	}
-	for (const struct gw__ynode *i = gw__y_get(l->c->cfg_node, "interfaces")->first; i; i = i->next)
-		used |= regions_of(cfg, gw__cfg_node(i, "rx")) | regions_of(cfg, gw__cfg_node(i, "tx"));
+	for (const struct gw__ynode *i = gw__y_get(l->c->cfg_node, "interfaces")->first; i;
+	     i = i->next)
+		used |= regions_of(cfg, gw__cfg_node(i, "rx")) |
+			regions_of(cfg, gw__cfg_node(i, "tx"));
 	for (uint32_t i = 0; i < cfg->n_regions; i++)
 		if (!(used >> i & 1))
 			found = (int)i;
-	return found >= 0 ? found : gw__cfg_missing(l, b, "memory_region", "every region feeds a queue: add one for tensors");
+	return found >= 0 ? found
+			  : gw__cfg_missing(l, b, "memory_region",
+					    "every region feeds a queue: add one for tensors");
 }
 
 static int fill_declared(struct gw__loader *l, const struct gw__ynode *b, struct gw_cfg_port *p,
 			 struct gw_cfg_reorder *r)
 {
-	const struct gw__ynode *flows = gw__cfg_node(b, "flow_ids"), *ppb = gw__cfg_node(b, "packets_per_batch");
-	uint64_t per_image = gw__cfg_u64(b, "packets_per_image"), images = gw__cfg_u64(b, "images_per_batch");
+	const struct gw__ynode *flows = gw__cfg_node(b, "flow_ids"),
+			       *ppb = gw__cfg_node(b, "packets_per_batch");
+	uint64_t per_image = gw__cfg_u64(b, "packets_per_image"),
+		 images = gw__cfg_u64(b, "images_per_batch");
 	int k = tensor_region(l, b), err;
 
 	if (k < 0)
 		return k;
 	if (!gw__cfg_copy(r->name, sizeof(r->name), gw__cfg_str(b, "reorder_name")))
-		return gw__cfg_bad(l, gw__y_get(b, "reorder_name"), -EINVAL, "longer than %u bytes; use a shorter name",
-				   GW_CFG_NAME - 1);
+		return gw__cfg_bad(l, gw__y_get(b, "reorder_name"), -EINVAL,
+				   "longer than %u bytes; use a shorter name", GW_CFG_NAME - 1);
 	r->region = (uint32_t)k;
 	r->line = b->line;
 	r->tensor_declared = true;
@@ -309,17 +356,23 @@ static int fill_declared(struct gw__loader *l, const struct gw__ynode *b, struct
 	r->fill = (enum gw__fill)gw__cfg_enum(b, "fill");
 	if (per_image & (per_image - 1))
 		return gw__cfg_bad(l, gw__y_get(b, "packets_per_image"), -EINVAL,
-				   "value %" PRIu64 " is no power of two; use %" PRIu64 " or %" PRIu64, per_image,
-				   power_below(per_image), power_below(per_image) * 2);
+				   "value %" PRIu64 " is no power of two; use %" PRIu64 " or "
+											"%" PRIu64,
+				   per_image, power_below(per_image), power_below(per_image) * 2);
 	if (images & (images - 1))
 		return gw__cfg_bad(l, gw__y_get(b, "images_per_batch"), -EINVAL,
-				   "value %" PRIu64 " is no power of two; use %" PRIu64 " or %" PRIu64, images,
-				   power_below(images), power_below(images) * 2);
+				   "value %" PRIu64 " is no power of two; use %" PRIu64 " or "
+											"%" PRIu64,
+				   images, power_below(images), power_below(images) * 2);
 	if (per_image * images > UINT32_MAX)
-		return gw__cfg_bad(l, b, -EINVAL, "packets_per_image x images_per_batch is above 2^32; use fewer images");
+		return gw__cfg_bad(l, b, -EINVAL,
+				   "packets_per_image x images_per_batch is above 2^32; use fewer "
+				   "images");
 	if (ppb && gw__cfg_u64(b, "packets_per_batch") != per_image * images)
-		return gw__cfg_bad(l, ppb, -EINVAL, "value %s is not packets_per_image %" PRIu64 " x images_per_batch %"
-				   PRIu64 "; use %" PRIu64, ppb->text, per_image, images, per_image * images);
+		return gw__cfg_bad(l, ppb, -EINVAL,
+				   "value %s is not packets_per_image %" PRIu64
+				   " x images_per_batch %" PRIu64 "; use %" PRIu64,
+				   ppb->text, per_image, images, per_image * images);
 	err = take_types(l, b, r, gw__cfg_str(b, "input_type"), gw__cfg_str(b, "output_type"),
 			 gw__cfg_str(b, "endianness"));
 	for (uint32_t i = 0; i < p->n_rx_flow && !flows && !err; i++)
@@ -327,7 +380,9 @@ static int fill_declared(struct gw__loader *l, const struct gw__ynode *b, struct
 	if (!err && flows)
 		err = take_flows(l, flows, p, r);
 	if (!err && !r->n_flow_ids)
-		err = gw__cfg_bad(l, b, -EINVAL, "flow_ids: interface %s has no flow; add one that steers to its queue",
+		err = gw__cfg_bad(l, b, -EINVAL,
+				  "flow_ids: interface %s has no flow; add one that steers to its "
+				  "queue",
 				  p->name);
 	return err ? err : check_plan(l, b, p, r);
 }
@@ -344,8 +399,11 @@ int gw__cfg_declare_tensor(struct gw__loader *l)
 	if (!p)
 		return 0; /* a sender's file: its program reads the numbers, nothing is placed here */
 	if (p->n_reorder)
-		return gw__cfg_bad(l, b, -EINVAL, "stands beside reorder_configs in line %d; remove reorder_configs: the plan "
-				   "is made from this block", p->reorder[0].line);
+		return gw__cfg_bad(l, b, -EINVAL,
+				   "stands beside reorder_configs in line %d; remove "
+				   "reorder_configs: the plan "
+				   "is made from this block",
+				   p->reorder[0].line);
 	r = fill_declared(l, b, p, &p->reorder[0]);
 	p->n_reorder += !r;
 	return r;

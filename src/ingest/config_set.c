@@ -40,12 +40,14 @@ static int fill_placeholder(struct gw__loader *l, struct gw__ynode *n, const cha
 	return found;
 }
 
-static int no_such(struct gw__loader *l, const char *path, const struct gw__key *parent, const char *key)
+static int no_such(struct gw__loader *l, const char *path, const struct gw__key *parent,
+		   const char *key)
 {
 	const struct gw__key *near = gw__key_nearest(parent, key);
 
-	return gw__fail(l->diag, -EINVAL, "--set: %s: no such key (%s)%s%s%s", path, key, near ? "; did you mean " : "",
-			near ? gw__key_name(near) : "", near ? "?" : "");
+	return gw__fail(l->diag, -EINVAL, "--set: %s: no such key (%s)%s%s%s", path, key,
+			near ? "; did you mean " : "", near ? gw__key_name(near) : "",
+			near ? "?" : "");
 }
 
 /* The next part of a dotted path; "a[0].b" is "a.0.b". */
@@ -72,7 +74,8 @@ static struct gw__ynode *child_of(struct gw__ynode *n, const char *key)
 			char idx[16];
 
 			snprintf(idx, sizeof(idx), "%d", c->index);
-			if (!strcmp(idx, key) || (name && name->kind == GW__Y_SCALAR && !strcmp(name->text, key)))
+			if (!strcmp(idx, key) ||
+			    (name && name->kind == GW__Y_SCALAR && !strcmp(name->text, key)))
 				break;
 		}
 	}
@@ -94,8 +97,9 @@ static int set_path(struct gw__loader *l, const char *path, const char *value)
 			if (!row)
 				return no_such(l, path, NULL, key);
 			/* a block of a program stands at the root, wherever the library's keys are */
-			n = gw__y_get(l->c->cfg_node, key) || gw__key_in_library(row) ? l->c->cfg_node
-											: l->c->tree.root;
+			n = gw__y_get(l->c->cfg_node, key) || gw__key_in_library(row)
+				    ? l->c->cfg_node
+				    : l->c->tree.root;
 		} else if (n->kind != GW__Y_SEQ) {
 			/* "bench_rx.0.x" where bench_rx is one map */
 			if (row->type == GW__KEY_MAPLIST && !strcmp(key, "0"))
@@ -106,10 +110,12 @@ static int set_path(struct gw__loader *l, const char *path, const char *value)
 		}
 		c = child_of(n, key);
 		if (!c && n->kind == GW__Y_MAP)
-			c = gw__y_add(&l->c->tree, n, *p ? GW__Y_MAP : GW__Y_SCALAR, key, NULL, n->line);
+			c = gw__y_add(&l->c->tree, n, *p ? GW__Y_MAP : GW__Y_SCALAR, key, NULL,
+				      n->line);
 		else if (!c)
-			return gw__fail(l->diag, -EINVAL, "--set: %s: there is no entry %s in this list of %u", path, key,
-					n->n);
+			return gw__fail(l->diag, -EINVAL,
+					"--set: %s: there is no entry %s in this list of %u", path,
+					key, n->n);
 		if (!c)
 			return no_memory(l);
 		if (*p && gw__y_null(c))
@@ -133,14 +139,16 @@ static int set_one(struct gw__loader *l, const char *text)
 	len = (size_t)(eq - text);
 	memcpy(path, text, len);
 	path[len] = '\0';
-	r = gw__is_placeholder(path) ? fill_placeholder(l, l->c->tree.root, path + 1, len - 2, eq + 1)
-				     : fill_placeholder(l, l->c->tree.root, path, len, eq + 1);
+	r = gw__is_placeholder(path)
+		    ? fill_placeholder(l, l->c->tree.root, path + 1, len - 2, eq + 1)
+		    : fill_placeholder(l, l->c->tree.root, path, len, eq + 1);
 	if (r < 0)
 		return r;
 	if (r > 0)
 		return 0;
 	if (gw__is_placeholder(path))
-		return gw__fail(l->diag, -EINVAL, "--set: %s: %s has no such placeholder", path, l->c->tree.file);
+		return gw__fail(l->diag, -EINVAL, "--set: %s: %s has no such placeholder", path,
+				l->c->tree.file);
 	return set_path(l, path, eq + 1);
 }
 

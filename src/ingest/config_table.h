@@ -9,21 +9,21 @@
 #include <stdint.h>
 
 enum gw__key_type {
-	GW__KEY_MAP,      /* of the rows below it */
-	GW__KEY_LIST,     /* of such maps */
-	GW__KEY_MAPLIST,  /* one such map, or a list of them */
+	GW__KEY_MAP,     /* of the rows below it */
+	GW__KEY_LIST,    /* of such maps */
+	GW__KEY_MAPLIST, /* one such map, or a list of them */
 	GW__KEY_INT,
 	GW__KEY_BOOL,
 	GW__KEY_STR,
-	GW__KEY_ENUM,     /* one of `words` */
-	GW__KEY_ENUMS,    /* a list of `words` */
-	GW__KEY_STRS,     /* a list of names */
-	GW__KEY_INTS,     /* a list of numbers */
+	GW__KEY_ENUM,  /* one of `words` */
+	GW__KEY_ENUMS, /* a list of `words` */
+	GW__KEY_STRS,  /* a list of names */
+	GW__KEY_INTS,  /* a list of numbers */
 	GW__KEY_MAC,
 	GW__KEY_IPV4,
 	GW__KEY_IPV6,
-	GW__KEY_PORTS,    /* a UDP port or a-b */
-	GW__KEY_REFUSED,  /* an older spelling; `meaning` says what to write instead */
+	GW__KEY_PORTS,   /* a UDP port or a-b */
+	GW__KEY_REFUSED, /* an older spelling; `meaning` says what to write instead */
 };
 
 /* Where a key comes from: the DAQIRI reference's snapshot, its later files, or gpuwire itself. */
@@ -36,7 +36,7 @@ struct gw__key {
 	enum gw__key_type type;
 	enum gw__key_since since;
 	bool required;
-	const char *unit;    /* NULL = none */
+	const char *unit; /* NULL = none */
 	int64_t lo;
 	uint64_t hi;         /* INT, INTS: inclusive bounds */
 	const char *def;     /* the default as it would be written; NULL = none */
@@ -46,7 +46,8 @@ struct gw__key {
 };
 
 extern const struct gw__key gw__keys[]; /* the library's; ends with path NULL */
-extern const struct gw__key gw__app_keys[]; /* the programs' blocks at the root; ends with path NULL */
+extern const struct gw__key
+	gw__app_keys[]; /* the programs' blocks at the root; ends with path NULL */
 
 /* All rows, in order; NULL past the end. */
 const struct gw__key *gw__key_nth(size_t i);

@@ -173,8 +173,10 @@ void gw__y_path(const struct gw__ynode *n, char *buf, size_t size)
 		up[k++] = n;
 	buf[0] = '\0';
 	while (k-- && at < size) {
-		int r = up[k]->key ? snprintf(buf + at, size - at, "%s%s", at ? "." : "", up[k]->key)
-				   : snprintf(buf + at, size - at, "%s%d", at ? "." : "", up[k]->index);
+		int r = up[k]->key
+				? snprintf(buf + at, size - at, "%s%s", at ? "." : "", up[k]->key)
+				: snprintf(buf + at, size - at, "%s%d", at ? "." : "",
+					   up[k]->index);
 
 		at += r > 0 ? (size_t)r : 0;
 	}
@@ -195,7 +197,8 @@ static int refuse_node(struct builder *b, int line)
 {
 	if (b->t->n_nodes >= GW__YAML_MAX_NODES)
 		return gw__fail(b->diag, -EPROTO,
-				"%s:%d: more than %u values once aliases are written out (an alias bomb?); "
+				"%s:%d: more than %u values once aliases are written out (an alias "
+				"bomb?); "
 				"use fewer aliases",
 				b->t->file, line, GW__YAML_MAX_NODES);
 	return gw__fail(b->diag, -ENOMEM, "%s:%d: no memory", b->t->file, line);
@@ -238,7 +241,8 @@ static int take_key(struct builder *b, const char *text, size_t len, int line)
 	if (map->n >= MAX_KEYS)
 		return refuse(b, line, "more than 1024 keys in one map");
 	if (old)
-		return gw__fail(b->diag, -EPROTO, "%s:%d: %s: written twice, first in line %d; remove one",
+		return gw__fail(b->diag, -EPROTO,
+				"%s:%d: %s: written twice, first in line %d; remove one",
 				b->t->file, line, text, old->line);
 	if (!strcmp(text, "<<"))
 		return refuse(b, line, "<<: merge keys are not read; write the keys out");
@@ -283,7 +287,8 @@ static int on_open(struct builder *b, enum gw__ykind kind, const yaml_char_t *an
 	if (wants_key(b))
 		return refuse(b, line, "a list or map as a key; keys are plain texts");
 	if (b->depth == GW__YAML_MAX_DEPTH)
-		return gw__fail(b->diag, -EPROTO, "%s:%d: nesting is above %d levels; use at most %d", b->t->file,
+		return gw__fail(b->diag, -EPROTO,
+				"%s:%d: nesting is above %d levels; use at most %d", b->t->file,
 				line, GW__YAML_MAX_DEPTH, GW__YAML_MAX_DEPTH);
 	n = node_new(b->t, kind, line);
 	if (!n)
@@ -296,7 +301,8 @@ static int on_open(struct builder *b, enum gw__ykind kind, const yaml_char_t *an
 	return 0;
 }
 
-static int copy_into(struct builder *b, struct gw__ynode *dst, const struct gw__ynode *src, int depth)
+static int copy_into(struct builder *b, struct gw__ynode *dst, const struct gw__ynode *src,
+		     int depth)
 {
 	if (depth > GW__YAML_MAX_DEPTH)
 		return refuse(b, dst->line, "aliases nest above 32 levels; write the values out");
@@ -329,10 +335,12 @@ static int on_alias(struct builder *b, const char *name, int line)
 		if (!strcmp(b->anchor[i].name, name))
 			src = b->anchor[i].node;
 	if (!src)
-		return gw__fail(b->diag, -EPROTO, "%s:%d: alias *%s has no anchor above it", b->t->file, line, name);
+		return gw__fail(b->diag, -EPROTO, "%s:%d: alias *%s has no anchor above it",
+				b->t->file, line, name);
 	for (int i = 0; i < b->depth; i++)
 		if (b->stack[i] == src)
-			return gw__fail(b->diag, -EPROTO, "%s:%d: alias *%s contains itself", b->t->file, line, name);
+			return gw__fail(b->diag, -EPROTO, "%s:%d: alias *%s contains itself",
+					b->t->file, line, name);
 	n = node_new(b->t, src->kind, line);
 	if (!n)
 		return refuse_node(b, line);
@@ -349,7 +357,8 @@ static int on_event(struct builder *b, const yaml_event_t *e)
 	switch (e->type) {
 	case YAML_DOCUMENT_START_EVENT:
 		if (b->documents++)
-			return refuse(b, line, "a second document; a configuration is one document");
+			return refuse(b, line,
+				      "a second document; a configuration is one document");
 		return 0;
 	case YAML_SCALAR_EVENT:
 		return on_scalar(b, e, line);
@@ -400,7 +409,8 @@ static int not_yaml(struct builder *b, const yaml_parser_t *p)
 	}
 	for (int l = line; l > 0 && l >= line - 1; l--)
 		if (tab_indent(b->text, b->len, l))
-			return gw__fail(b->diag, -EPROTO, "%s:%d: indented with a tab; use spaces", b->t->file, l);
+			return gw__fail(b->diag, -EPROTO, "%s:%d: indented with a tab; use spaces",
+					b->t->file, l);
 	return gw__fail(b->diag, -EPROTO, "%s:%d: not YAML: %s%s%s", b->t->file, line,
 			p->context ? p->context : "", p->context ? ", " : "",
 			p->problem ? p->problem : "unreadable");
@@ -417,8 +427,8 @@ int gw__ytree_parse(struct gw__ytree *t, const char *file, const char *text, siz
 	memset(t, 0, sizeof(*t));
 	snprintf(t->file, sizeof(t->file), "%s", file);
 	if (len > GW__YAML_MAX_BYTES)
-		return gw__fail(diag, -EPROTO, "%s: %zu bytes is above %u; use a smaller file", t->file, len,
-				GW__YAML_MAX_BYTES);
+		return gw__fail(diag, -EPROTO, "%s: %zu bytes is above %u; use a smaller file",
+				t->file, len, GW__YAML_MAX_BYTES);
 	if (!yaml_parser_initialize(&p))
 		return gw__fail(diag, -ENOMEM, "%s: no memory", t->file);
 	yaml_parser_set_input_string(&p, (const unsigned char *)text, len);
@@ -435,8 +445,8 @@ int gw__ytree_parse(struct gw__ytree *t, const char *file, const char *text, siz
 	if (r == -ENOMEM)
 		r = gw__fail(diag, -ENOMEM, "%s: no memory", t->file);
 	if (!r && (!t->root || t->root->kind != GW__Y_MAP))
-		r = gw__fail(diag, -EPROTO, "%s:1: a configuration is a map of keys; this is %s", t->file,
-			     t->root ? "something else" : "empty");
+		r = gw__fail(diag, -EPROTO, "%s:1: a configuration is a map of keys; this is %s",
+			     t->file, t->root ? "something else" : "empty");
 	if (r)
 		gw__ytree_fini(t);
 	return r;
@@ -451,7 +461,8 @@ int gw__y_set_yaml(struct gw__ytree *t, struct gw__ynode *n, const char *text, s
 	int r;
 
 	if (strlen(text) + 8 > sizeof(doc) || strchr(text, '\n'))
-		return gw__fail(diag, -EINVAL, "--set: %.60s: longer than one line of 1000 bytes", text);
+		return gw__fail(diag, -EINVAL, "--set: %.60s: longer than one line of 1000 bytes",
+				text);
 	snprintf(doc, sizeof(doc), "v: %s", text);
 	r = gw__ytree_parse(&tmp, "--set", doc, strlen(doc), diag);
 	if (r)

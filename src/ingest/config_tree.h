@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #define GW__YAML_MAX_BYTES (1u << 20) /* of one file */
-#define GW__YAML_MAX_NODES 65536u     /* after aliases are written out: the bound on an alias bomb */
-#define GW__YAML_MAX_DEPTH 32         /* the deepest vendor key stands at depth 12 */
+#define GW__YAML_MAX_NODES 65536u /* after aliases are written out: the bound on an alias bomb */
+#define GW__YAML_MAX_DEPTH 32     /* the deepest vendor key stands at depth 12 */
 
 enum gw__ykind { GW__Y_SCALAR, GW__Y_MAP, GW__Y_SEQ };
 
@@ -17,7 +17,7 @@ struct gw__key;
 
 struct gw__ynode {
 	enum gw__ykind kind;
-	bool quoted;      /* '' or "": an empty quoted text is a value, an empty plain one is nothing */
+	bool quoted; /* '' or "": an empty quoted text is a value, an empty plain one is nothing */
 	bool from_set;    /* written by an override, not by the file */
 	int line;         /* of the value; from 1 */
 	int index;        /* position in a sequence */
@@ -25,7 +25,8 @@ struct gw__ynode {
 	const char *key;  /* in a map; NULL in a sequence */
 	const char *text; /* scalar */
 	struct gw__ynode *parent, *first, *last, *next;
-	const struct gw__key *row; /* what the key table says of it; NULL until checked, or unknown */
+	const struct gw__key
+		*row; /* what the key table says of it; NULL until checked, or unknown */
 };
 
 struct gw__ychunk;
@@ -55,7 +56,8 @@ struct gw__ynode *gw__y_add(struct gw__ytree *t, struct gw__ynode *parent, enum 
 /* Replace a node's content by a text. */
 int gw__y_set_text(struct gw__ytree *t, struct gw__ynode *n, const char *text);
 /* The same by YAML in flow style: "[0, 1]". -EINVAL, -ENOMEM. */
-int gw__y_set_yaml(struct gw__ytree *t, struct gw__ynode *n, const char *text, struct gw_diag *diag);
+int gw__y_set_yaml(struct gw__ytree *t, struct gw__ynode *n, const char *text,
+		   struct gw_diag *diag);
 /* A copy of a text that lives as long as the tree. */
 const char *gw__y_strdup(struct gw__ytree *t, const char *s, size_t n);
 

@@ -81,7 +81,8 @@ int gw__parse_mac(const char *s, uint8_t out[6])
 		int hi = hex_digit(s[3 * i]), lo = hex_digit(s[3 * i + 1]);
 		char sep = s[3 * i + 2];
 
-		if (hi < 0 || lo < 0 || (i < 5 ? sep != s[2] || (sep != ':' && sep != '-') : sep != '\0'))
+		if (hi < 0 || lo < 0 ||
+		    (i < 5 ? sep != s[2] || (sep != ':' && sep != '-') : sep != '\0'))
 			return -EINVAL;
 		mac[i] = (uint8_t)(hi << 4 | lo);
 	}
@@ -202,7 +203,8 @@ int gw__edit_distance(const char *a, const char *b, int limit)
 		row[0] = (int)i;
 		for (size_t j = 1; j <= lb; j++) {
 			cur = row[j];
-			row[j] = prev + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
+			row[j] = prev + (tolower((unsigned char)a[i - 1]) !=
+					 tolower((unsigned char)b[j - 1]));
 			if (cur + 1 < row[j])
 				row[j] = cur + 1;
 			if (row[j - 1] + 1 < row[j])

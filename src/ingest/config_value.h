@@ -11,9 +11,10 @@
 /* Decimal without leading zeros, or 0x hexadecimal; nothing before or after. */
 int gw__parse_u64(const char *s, uint64_t *out);
 int gw__parse_i64(const char *s, int64_t *out);
-int gw__parse_bool(const char *s, bool *out);    /* yes no true false, any case */
+int gw__parse_bool(const char *s, bool *out); /* yes no true false, any case */
 int gw__parse_mac(const char *s, uint8_t out[6]);
-int gw__parse_ipv4(const char *s, uint8_t out[4]); /* 000.000.000.0 too: zeros never mean octal here */
+int gw__parse_ipv4(const char *s,
+		   uint8_t out[4]); /* 000.000.000.0 too: zeros never mean octal here */
 int gw__parse_ipv6(const char *s, uint8_t out[16]);
 /* "4096" or "1000-1010", both ends 0..65535. -EDOM: the ends are reversed. */
 int gw__parse_ports(const char *s, uint16_t *lo, uint16_t *hi);

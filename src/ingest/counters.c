@@ -4,10 +4,22 @@
 
 #include <gpuwire/stats.h>
 
-#define PORT(f, h) { #f, h, "port", offsetof(struct gw_port_stats, f) }
-#define RXQ(f, h) { #f, h, "receive queue", offsetof(struct gw_queue_stats, f) }
-#define TXQ(f, h) { #f, h, "transmit queue", offsetof(struct gw_queue_stats, f) }
-#define PLAN(f, h) { #f, h, "reorder plan", offsetof(struct gw_reorder_stats, f) }
+#define PORT(f, h)                                                                                 \
+	{                                                                                          \
+#f, h, "port", offsetof(struct gw_port_stats, f)                                   \
+	}
+#define RXQ(f, h)                                                                                  \
+	{                                                                                          \
+#f, h, "receive queue", offsetof(struct gw_queue_stats, f)                         \
+	}
+#define TXQ(f, h)                                                                                  \
+	{                                                                                          \
+#f, h, "transmit queue", offsetof(struct gw_queue_stats, f)                        \
+	}
+#define PLAN(f, h)                                                                                 \
+	{                                                                                          \
+#f, h, "reorder plan", offsetof(struct gw_reorder_stats, f)                        \
+	}
 
 const struct gw__counter_row gw__port_rows[] = {
 	PORT(rx_wire_packets, "frames the link handed to the port"),
@@ -63,7 +75,8 @@ const struct gw__counter_row gw__plan_rows[] = {
 
 const struct gw__counter_row *gw__counter_nth(size_t i)
 {
-	static const struct gw__counter_row *const all[] = { gw__port_rows, gw__rxq_rows, gw__txq_rows, gw__plan_rows };
+	static const struct gw__counter_row *const all[] = { gw__port_rows, gw__rxq_rows,
+							     gw__txq_rows, gw__plan_rows };
 
 	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
 		for (const struct gw__counter_row *r = all[k]; r->name; r++)

@@ -24,7 +24,8 @@ static void check_queue(const struct gw_cfg *g, const struct gw_cfg_queue *q)
 
 static void check_port(const struct gw_cfg *g, const struct gw_cfg_port *p)
 {
-	hold(p->n_rxq <= GW_MAX_QUEUES && p->n_txq <= GW_MAX_QUEUES && p->n_rx_flow <= GW_CFG_MAX_FLOWS);
+	hold(p->n_rxq <= GW_MAX_QUEUES && p->n_txq <= GW_MAX_QUEUES &&
+	     p->n_rx_flow <= GW_CFG_MAX_FLOWS);
 	hold(p->n_reorder <= GW_CFG_MAX_REORDER);
 	for (uint32_t i = 0; i < p->n_rxq; i++)
 		check_queue(g, &p->rxq[i]);
@@ -35,20 +36,29 @@ static void check_port(const struct gw_cfg *g, const struct gw_cfg_port *p)
 
 		hold(f->n_actions > 0 && f->n_actions <= GW_MAX_ACTIONS);
 		hold(f->action[f->n_actions - 1].n_queues <= GW_MAX_QUEUES);
-		hold(f->match.udp_dst_lo <= f->match.udp_dst_hi && f->match.udp_src_lo <= f->match.udp_src_hi);
+		hold(f->match.udp_dst_lo <= f->match.udp_dst_hi &&
+		     f->match.udp_src_lo <= f->match.udp_src_hi);
 	}
 	for (uint32_t i = 0; i < p->n_reorder; i++) {
 		const struct gw_cfg_reorder *r = &p->reorder[i];
 
 		hold(r->region < g->n_regions && r->packets_per_batch > 0);
-		hold(r->seq_bit_width >= 1 && r->seq_bit_width <= 32 && r->n_flow_ids <= GW_MAX_QUEUES);
+		hold(r->seq_bit_width >= 1 && r->seq_bit_width <= 32 &&
+		     r->n_flow_ids <= GW_MAX_QUEUES);
 	}
 }
 
 static void check(const struct gw_config *c)
 {
-	static const char *const paths[] = { "version", "bench_rx.0.queue_id", "bench_tx.queue_id", "inference.cpu_core",
-					     "reorder.images_per_batch", "interfaces.0.rx.queues.0.id", "a.b[1].c", "..", "[" };
+	static const char *const paths[] = { "version",
+					     "bench_rx.0.queue_id",
+					     "bench_tx.queue_id",
+					     "inference.cpu_core",
+					     "reorder.images_per_batch",
+					     "interfaces.0.rx.queues.0.id",
+					     "a.b[1].c",
+					     "..",
+					     "[" };
 	const struct gw_cfg *g = gw__config(c);
 	struct gw_diag d;
 	uint64_t u;
@@ -78,8 +88,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const address[] = { "rx_port=cable:0", "tx_port=cable:0", NULL };
 	/* one of these, and what follows it */
-	static const char *const set[] = { "reorder.flow_ids=[201]", "interfaces.rx_port.rx.queues[0].batch_size=8192",
-					   "<CPU_CORE>=3", "bench_tx.0.eth_dst_addr=02:00:00:00:00:01", "stats.x=1", NULL };
+	static const char *const set[] = { "reorder.flow_ids=[201]",
+					   "interfaces.rx_port.rx.queues[0].batch_size=8192",
+					   "<CPU_CORE>=3",
+					   "bench_tx.0.eth_dst_addr=02:00:00:00:00:01",
+					   "stats.x=1",
+					   NULL };
 	struct gw_config_opts o = { .sz = sizeof(o) };
 	struct gw_config *c = NULL;
 	struct gw_diag d = { "" };

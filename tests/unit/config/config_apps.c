@@ -14,7 +14,8 @@ static struct gw_config *load(const char *name, const struct gw_config_opts *o)
 	char path[1024];
 	int r;
 
-	snprintf(path, sizeof(path), "%s/apps/resnet50_inference/configs/%s", root ? root : ".", name);
+	snprintf(path, sizeof(path), "%s/apps/resnet50_inference/configs/%s", root ? root : ".",
+		 name);
 	r = gw_config_load(path, o, &c, &d);
 	if (r)
 		fprintf(stderr, "%s\n", d.text);
@@ -94,9 +95,13 @@ static void loopback(void)
 
 static void two_hosts(void)
 {
-	const char *const rx_addr[] = { "rx_port=shm:images", NULL }, *const tx_addr[] = { "tx_port=shm:images", NULL };
+	const char *const rx_addr[] = { "rx_port=shm:images", NULL }, *const tx_addr[] = {
+		"tx_port=shm:images", NULL
+	};
 	const char *const set[] = { "bench_tx.eth_dst_addr=02:00:00:00:00:09", NULL };
-	struct gw_config_opts o = { .sz = sizeof(o), .engine = "nic", .address = rx_addr, .rx_only = true };
+	struct gw_config_opts o = {
+		.sz = sizeof(o), .engine = "nic", .address = rx_addr, .rx_only = true
+	};
 	struct gw_config *c = load("resnet50_rx_xhost.yaml", &o);
 	const char *s = NULL;
 	int64_t i = 0;
@@ -126,7 +131,9 @@ static void two_hosts(void)
 /* One file, both modes: --mode rx and --mode tx on the loopback file, as two processes over shared memory. */
 static void one_direction(void)
 {
-	const char *const rx_addr[] = { "rx_port=shm:x", NULL }, *const tx_addr[] = { "tx_port=shm:x", NULL };
+	const char *const rx_addr[] = { "rx_port=shm:x", NULL }, *const tx_addr[] = { "tx_port=shm:"
+										      "x",
+										      NULL };
 	struct gw_config_opts o = { .sz = sizeof(o), .address = rx_addr, .rx_only = true };
 	struct gw_config *c = load("resnet50_sw_loopback.yaml", &o);
 

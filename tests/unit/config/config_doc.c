@@ -66,7 +66,8 @@ static void escaped(const char *s, char *buf)
 static void every_row(void)
 {
 	char *list = describe(GW_CONFIG_EXPLAIN, NULL), *schema = describe(GW_CONFIG_SCHEMA, NULL);
-	char *man = describe(GW_CONFIG_MAN, NULL), *md = describe(GW_CONFIG_MARKDOWN, NULL), *one, buf[256];
+	char *man = describe(GW_CONFIG_MAN, NULL), *md = describe(GW_CONFIG_MARKDOWN, NULL), *one,
+	     buf[256];
 	const struct gw__counter_row *c;
 	const struct gw__key *k;
 	int n = 0;
@@ -130,7 +131,9 @@ static void near_miss(void)
 
 	T_RC(gw_config_describe(GW_CONFIG_EXPLAIN, "timout_us", take, &t, &d), -ENOENT);
 	T_HAS(d.text, "timeout_us");
-	T_RC(gw_config_describe(GW_CONFIG_EXPLAIN, "interfaces.0.rx.queues.0.memory_region", take, &t, &d), -ENOENT);
+	T_RC(gw_config_describe(GW_CONFIG_EXPLAIN, "interfaces.0.rx.queues.0.memory_region", take,
+				&t, &d),
+	     -ENOENT);
 	T_HAS(d.text, "memory_regions");
 	T_RC(gw_config_describe(GW_CONFIG_SCHEMA, NULL, NULL, NULL, &d), -EINVAL);
 	T_RC(gw_config_describe((enum gw_config_doc)9, NULL, take, &t, &d), -EINVAL);

@@ -121,22 +121,24 @@ static const char ecpri[] =
 	"      flow_ids: [1]\n"
 	"      method:\n"
 	"        seq_batch_number: #@" RC ".method\n"
-	"          sequence_number: {bit_offset: 128, bit_width: 12} #@" RC ".method.seq_batch_number\n"
-	"          batch_number: {bit_offset: 128, bit_width: 8} #@" RC ".method.seq_batch_number\n";
+	"          sequence_number: {bit_offset: 128, bit_width: 12} #@" RC ".method.seq_batch_"
+									    "number\n"
+	"          batch_number: {bit_offset: 128, bit_width: 8} #@" RC ".method.seq_batch_"
+									"number\n";
 
-static const char sockets[] =
-	"version: 1\nmaster_core: 0\nstream_type: socket\nengine: 'null'\n"
-	"memory_regions: [{name: src, kind: host, affinity: 0, num_bufs: 4096, buf_size: 1064}]\n"
-	"interfaces:\n"
-	"- name: p\n"
-	"  address: 10.0.0.1\n"
-	"  roce_config: #@interfaces[]\n"
-	"    transport_mode: RC #@interfaces[].roce_config\n"
-	"  socket_config: #@interfaces[]\n"
-	"    mode: server #@interfaces[].socket_config\n"
-	"    local_addr: roce://10.0.0.1:4096 #@interfaces[].socket_config\n"
-	"  rx:\n"
-	"    queues: [{name: q, id: 0, cpu_core: 1, batch_size: 64}]\n";
+static const char sockets[] = "version: 1\nmaster_core: 0\nstream_type: socket\nengine: 'null'\n"
+			      "memory_regions: [{name: src, kind: host, affinity: 0, num_bufs: "
+			      "4096, buf_size: 1064}]\n"
+			      "interfaces:\n"
+			      "- name: p\n"
+			      "  address: 10.0.0.1\n"
+			      "  roce_config: #@interfaces[]\n"
+			      "    transport_mode: RC #@interfaces[].roce_config\n"
+			      "  socket_config: #@interfaces[]\n"
+			      "    mode: server #@interfaces[].socket_config\n"
+			      "    local_addr: roce://10.0.0.1:4096 #@interfaces[].socket_config\n"
+			      "  rx:\n"
+			      "    queues: [{name: q, id: 0, cpu_core: 1, batch_size: 64}]\n";
 
 struct doc {
 	char text[8192];
@@ -170,8 +172,8 @@ static bool stands_in(const char *line, size_t n, const char *parent)
 }
 
 /* The template with parent's KEY set to VALUE (NULL: the template as it is). False: no such map in it. */
-static bool make(struct doc *d, const char *tmpl, const char *parent, const char *key, const char *value,
-		 bool declared)
+static bool make(struct doc *d, const char *tmpl, const char *parent, const char *key,
+		 const char *value, bool declared)
 {
 	size_t klen = strlen(key), indent = 0;
 	const char *first = NULL, *own = NULL, *next;
@@ -199,11 +201,13 @@ static bool make(struct doc *d, const char *tmpl, const char *parent, const char
 			continue;
 		if (p == own) {
 			d->line = d->lines + 1;
-			snprintf(line, sizeof(line), "%.*s%s: %s\n", (int)strspn(p, " -"), p, key, value);
+			snprintf(line, sizeof(line), "%.*s%s: %s\n", (int)strspn(p, " -"), p, key,
+				 value);
 			add(d, line, strlen(line));
 			/* what stood below a map or list goes with it */
-			while (*next && (strspn(next, " ") > strspn(p, " -") || (strspn(next, " ") == strspn(p, " -") &&
-				next[strspn(next, " ")] == '-')))
+			while (*next && (strspn(next, " ") > strspn(p, " -") ||
+					 (strspn(next, " ") == strspn(p, " -") &&
+					  next[strspn(next, " ")] == '-')))
 				next = strchr(next, '\n') + 1;
 			continue;
 		}
@@ -273,9 +277,10 @@ static int load(const struct doc *d, struct gw_diag *diag)
 
 static int n_good, n_refused;
 
-static const char *const value_words[] = { " is above ", " is below ", "not an integer", "is unknown", "neither",
-					   "not a MAC", "not an IPv", "not a port", "write one value", "write a list",
-					   "write a map" };
+static const char *const value_words[] = { " is above ",   " is below ", "not an integer",
+					   "is unknown",   "neither",    "not a MAC",
+					   "not an IPv",   "not a port", "write one value",
+					   "write a list", "write a map" };
 
 /* Never refused for the value itself: rules between keys may still object. */
 static void inside(const struct gw__key *k, const char *value)
@@ -296,7 +301,8 @@ static void inside(const struct gw__key *k, const char *value)
 		if (strstr(diag.text, value_words[i]))
 			T__FAIL("%s: %s is refused: %s", k->path, value, diag.text);
 	snprintf(bound, sizeof(bound), " is above %" PRIu64 ";", k->hi);
-	if (k->type == GW__KEY_INT && strstr(diag.text, bound) && !strstr(diag.text, "use at most 4294967295"))
+	if (k->type == GW__KEY_INT && strstr(diag.text, bound) &&
+	    !strstr(diag.text, "use at most 4294967295"))
 		T__FAIL("%s: %s is refused: %s", k->path, value, diag.text);
 }
 
@@ -327,8 +333,8 @@ static void outside(const struct gw__key *k, const char *value, const char *has)
 	n_refused++;
 	t__checks++;
 	snprintf(where, sizeof(where), "(text):%d: ", d.line);
-	if (r != -EINVAL || strncmp(diag.text, where, strlen(where)) || !strstr(diag.text, gw__key_name(k)) ||
-	    !strstr(diag.text, has))
+	if (r != -EINVAL || strncmp(diag.text, where, strlen(where)) ||
+	    !strstr(diag.text, gw__key_name(k)) || !strstr(diag.text, has))
 		T__FAIL("%s: %s: want %s...%s, is %d %s", k->path, value, where, has, r, diag.text);
 }
 
@@ -455,22 +461,35 @@ static void try_row(const struct gw__key *k)
 static void styles(void)
 {
 	static const char *const same[] = {
-		"daqiri:\n  cfg:\n    version: 1\n    master_core: 0\n    stream_type: \"raw\"\n    engine: 'null'\n"
-		"    memory_regions:\n    - name: \"r\"\n      kind: host\n      affinity: 0\n      num_bufs: 0x1000\n"
-		"      buf_size: 2048\n    interfaces:\n      - name: p\n        address: 0000:01:00.0\n        rx:\n"
-		"          queues:\n            - name: q\n              id: 0\n              cpu_core: \"3\"\n"
+		"daqiri:\n  cfg:\n    version: 1\n    master_core: 0\n    stream_type: \"raw\"\n   "
+		" engine: 'null'\n"
+		"    memory_regions:\n    - name: \"r\"\n      kind: host\n      affinity: 0\n     "
+		" num_bufs: 0x1000\n"
+		"      buf_size: 2048\n    interfaces:\n      - name: p\n        address: "
+		"0000:01:00.0\n        rx:\n"
+		"          queues:\n            - name: q\n              id: 0\n              "
+		"cpu_core: \"3\"\n"
 		"              batch_size: 64\n              memory_regions:\n              - r\n",
-		"%YAML 1.2\n---\n# bare\nversion: 1\nmaster_core: 0 # core\nstream_type: raw\nengine: \"null\"\n"
-		"memory_regions: [{name: r, kind: host, affinity: 0, num_bufs: 4096, buf_size: 0x800}]\ninterfaces:\n"
-		"- {name: p, address: 0000:01:00.0, rx: {queues: [{name: q, id: 0, cpu_core: 3, batch_size: 64, "
+		"%YAML 1.2\n---\n# bare\nversion: 1\nmaster_core: 0 # core\nstream_type: "
+		"raw\nengine: \"null\"\n"
+		"memory_regions: [{name: r, kind: host, affinity: 0, num_bufs: 4096, buf_size: "
+		"0x800}]\ninterfaces:\n"
+		"- {name: p, address: 0000:01:00.0, rx: {queues: [{name: q, id: 0, cpu_core: 3, "
+		"batch_size: 64, "
 		"memory_regions: [r]}]}}\n",
-		"{\"daqiri\": {\"cfg\": {\"version\": 1, \"master_core\": 0, \"stream_type\": \"raw\", \"engine\": \"null\",\n"
-		"\"memory_regions\": [{\"name\": \"r\", \"kind\": \"host\", \"affinity\": 0, \"num_bufs\": 4096, \"buf_size\": 2048}],\n"
-		"\"interfaces\": [{\"name\": \"p\", \"address\": \"0000:01:00.0\", \"rx\": {\"queues\": [{\"name\": \"q\", \"id\": 0,\n"
+		"{\"daqiri\": {\"cfg\": {\"version\": 1, \"master_core\": 0, \"stream_type\": "
+		"\"raw\", \"engine\": \"null\",\n"
+		"\"memory_regions\": [{\"name\": \"r\", \"kind\": \"host\", \"affinity\": 0, "
+		"\"num_bufs\": 4096, \"buf_size\": 2048}],\n"
+		"\"interfaces\": [{\"name\": \"p\", \"address\": \"0000:01:00.0\", \"rx\": "
+		"{\"queues\": [{\"name\": \"q\", \"id\": 0,\n"
 		"\"cpu_core\": 3, \"batch_size\": 64, \"memory_regions\": [\"r\"]}]}}]}}}\n",
-		"version: 1\nmaster_core: 0\nstream_type: raw\nengine: 'null'\nmemory_regions:\n  - &r\n    name: &n r\n"
-		"    kind: host\n    affinity: &zero 0\n    num_bufs: 4096\n    buf_size: 2048\ninterfaces:\n  - name: p\n"
-		"    address: 0000:01:00.0\n    rx:\n      queues:\n      - name: q\n        id: *zero\n        cpu_core: 3\n"
+		"version: 1\nmaster_core: 0\nstream_type: raw\nengine: 'null'\nmemory_regions:\n  "
+		"- &r\n    name: &n r\n"
+		"    kind: host\n    affinity: &zero 0\n    num_bufs: 4096\n    buf_size: "
+		"2048\ninterfaces:\n  - name: p\n"
+		"    address: 0000:01:00.0\n    rx:\n      queues:\n      - name: q\n        id: "
+		"*zero\n        cpu_core: 3\n"
 		"        batch_size: 64\n        memory_regions: [*n]\n",
 	};
 	struct gw_config *c[4] = { NULL };
