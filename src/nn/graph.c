@@ -95,7 +95,7 @@ const char *gw__nn_clean(const char *name, char *buf)
 {
 	size_t i;
 
-	for (i = 0; i < 63 && name[i]; i++)
+	for (i = 0; name && i < 63 && name[i]; i++)
 		buf[i] = name[i] >= ' ' && name[i] <= '~' ? name[i] : '?';
 	buf[i] = '\0';
 	return buf;

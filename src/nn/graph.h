@@ -86,7 +86,7 @@ int gw__graph_init(struct gw__graph *g, uint32_t cap_values);
 void gw__graph_fini(struct gw__graph *g);
 /* The value of that name, made if new. Negative errno on failure. */
 int gw__graph_value(struct gw__graph *g, const char *name);
-/* A name fit for one line of text: unprintable bytes become '?', long ones are cut. buf[64]. */
+/* A name (NULL is one too) fit for one line of text: unprintable bytes become '?', long ones are cut. buf[64]. */
 const char *gw__nn_clean(const char *name, char *buf);
 #define GW__CLEAN(name) gw__nn_clean((name), (char[64]){0})
 
