@@ -109,6 +109,7 @@ static int load_node(const Onnx__NodeProto *p, struct gw__graph *g, struct gw_di
 	struct gw__tensor *constant = NULL;
 	int err;
 
+	memset(node, 0, sizeof(*node)); /* a Constant may have stood here before */
 	node->op = gw__pool_strdup(&g->pool, p->op_type ? p->op_type : "");
 	node->name = gw__pool_strdup(&g->pool, p->name && p->name[0] ? p->name : first);
 	node->attrs = gw__pool_alloc(&g->pool, p->n_attribute, sizeof(*node->attrs));

@@ -125,6 +125,23 @@ static inline Onnx__TensorProto *mk_floats(const char *name, int n_dims, const i
 	return mk_const(name, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, n_dims, dims, v, n * 4);
 }
 
+/* That constant leaves the list, to live in an attribute instead. */
+static inline Onnx__TensorProto *mk_take_const(const char *name)
+{
+	for (size_t i = 0; i < mk.graph.n_initializer; i++) {
+		Onnx__TensorProto *t = mk.tensor_list[i];
+
+		if (strcmp(t->name, name) != 0)
+			continue;
+		mk.graph.n_initializer--;
+		memmove(mk.tensor_list + i, mk.tensor_list + i + 1,
+			(mk.graph.n_initializer - i) * sizeof(mk.tensor_list[0]));
+		return t;
+	}
+	T_NEED(!"no such constant");
+	return NULL;
+}
+
 /* A node; ins are names separated by blanks, "-" = left out. */
 static inline Onnx__NodeProto *mk_node(const char *op, const char *ins, const char *out)
 {

@@ -72,7 +72,7 @@ static void constants(bool fp16)
 	constant(fp16, "var", 1, (int64_t[]){MID}, bn[3]);
 	constant(fp16, "wg", 2, (int64_t[]){MID * 4, FEATS}, wg);
 	constant(fp16, "bg", 1, (int64_t[]){FEATS}, bg);
-	constant(fp16, "half", 0, NULL, half_of);
+	constant(fp16, "half_value", 0, NULL, half_of);
 	mk_const("two", ONNX__TENSOR_PROTO__DATA_TYPE__INT64, 1, (int64_t[]){2}, two, sizeof(two));
 }
 
@@ -109,6 +109,8 @@ static const char *model(bool fp16)
 	mk_node("Identity", "sq", "sq2");
 	mk_window(mk_node("AveragePool", "sq2", "p3"), 2, 1, 0);
 	mk_node("Reshape", "p3 two", "flat");
+	n = mk_node("Constant", "", "half");
+	mk_attr(n, "value")->t = mk_take_const("half_value");
 	mk_node("Mul", "flat half", "flat2");
 	n = mk_node("Gemm", "flat2 wg bg", "g");
 	mk_float(n, "alpha", 0.25f);
