@@ -132,6 +132,11 @@ int gw__cfg_engine(struct gw__loader *l)
 		name = cfg->stream == GW_STREAM_SOCKET ? "sock" : "ibverbs";
 	else if (!strcmp(name, "socket"))
 		name = "sock";
+	if (!strcmp(name, "sock") && cfg->stream == GW_STREAM_RAW)
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "value %s carries no raw frames; use stream_type socket, or "
+				   "engine: nic",
+				   at->text);
 	if (!present(name))
 		return not_here(l, at, name);
 	snprintf(cfg->engine, sizeof(cfg->engine), "%s", name);

@@ -78,7 +78,7 @@ static int fill_region(struct gw__loader *l, const struct gw__ynode *n, struct g
 	if (r->buf_size && r->num_bufs > ((uint64_t)1 << 46) / r->buf_size)
 		return gw__cfg_bad(l, gw__y_get(n, "num_bufs"), -EINVAL,
 				   "value %" PRIu64 " x buf_size %" PRIu64 " is above 64 TiB; use "
-									   "at most %" PRIu64,
+				   "at most %" PRIu64,
 				   r->num_bufs, r->buf_size, ((uint64_t)1 << 46) / r->buf_size);
 	return 0;
 }
@@ -196,6 +196,9 @@ static int fill_queue(struct gw__loader *l, const struct gw__ynode *n, struct gw
 	q->cpu_core = (int)gw__cfg_i64(n, "cpu_core");
 	q->batch_size = (uint32_t)gw__cfg_u64(n, "batch_size");
 	q->timeout_us = tx ? 0 : gw__cfg_u64(n, "timeout_us");
+	if (gw__cfg_node(n, "gpunetio"))
+		gw__cfg_warn(l, gw__y_get(n, "gpunetio"),
+			     "no engine here sends from the GPU; the CPU posts what it sends");
 	if (tx) {
 		q->pacing_mbps = gw__cfg_u64(n, "pacing_mbps");
 		q->tx_eth_src = offloads && offloads->n;
@@ -410,6 +413,10 @@ static int fill_port(struct gw__loader *l, const struct gw__ynode *n, struct gw_
 		r = fill_rx(l, rx, p);
 	if (!r && tx) {
 		p->accurate_send = gw__cfg_bool(tx, "accurate_send");
+		if (gw__cfg_node(tx, "gpunetio"))
+			gw__cfg_warn(l, gw__y_get(tx, "gpunetio"),
+				     "no engine here sends from the GPU; the CPU posts what it "
+				     "sends");
 		r = fill_queues(l, tx, p->txq, &p->n_txq, true);
 	}
 	if (!r && !rx && !tx && !l->opts->tx_only && !l->opts->rx_only)

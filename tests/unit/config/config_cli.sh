@@ -32,6 +32,9 @@ expect 0 "ok" "$gpuwire" config check -m tx -e nic -a tx_port=shm:x -s bench_tx.
 expect 1 "No such file" "$gpuwire" config check not_there.yaml
 expect 1 "use 1240" "$gpuwire" config check -s memory_regions.Data_RX_GPU.buf_size=2048 \
 	"$configs/resnet50_sw_loopback.yaml"
+# what stands behind the engine's refusal is told in the same run
+expect 1 "eth_dst_addr: <00:00:00:00:00:00> is a placeholder" "$gpuwire" config check \
+	"$source/tests/unit/config/files/raw_tx_rx.yaml"
 printf 'version: 1\n\tmaster_core: 0\n' >tab.yaml
 expect 1 "tab.yaml:2: indented with a tab; use spaces" "$gpuwire" config check "$configs/resnet50_sw_loopback.yaml" tab.yaml
 [ -z "$("$gpuwire" config check -q "$configs/resnet50_sw_loopback.yaml" 2>&1)" ] || { echo "--quiet speaks"; failed=1; }

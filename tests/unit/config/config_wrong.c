@@ -258,6 +258,11 @@ static const struct wrong cases[] = {
 	  -ENOTSUP },
 	{ "default engine without a card", "    loopback: sw\n", "", "stream_type",
 	  .has = { "not compiled in", "--engine nic --address tx_port=cable:0" }, -ENOTSUP },
+	{ "sockets for raw frames", "loopback: sw", "engine: socket", NULL,
+	  .has = { "engine", "value socket", "no raw frames", "use stream_type socket" } },
+	{ "five interfaces", "    - name: tx_port\n",
+	  "    - {name: a, address: x}\n    - {name: b, address: x}\n    - {name: c, address: x}\n"
+	  "    - name: tx_port\n", "    interfaces:", .has = { "interfaces", "5", "above 4", "use 1 to 4" } },
 	{ "no link for the software NIC", "    loopback: sw\n", "    engine: nic\n",
 	  "address: loopback # tx",
 	  .has = { "interfaces.0.address", "value loopback", "no link of engine nic",
