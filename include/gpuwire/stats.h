@@ -36,6 +36,7 @@ struct gw_queue_stats {
 	uint64_t no_free_bursts;         /* times no burst was free */
 	uint64_t in_flight;              /* rx: taken, and not yet placed, delivered or dropped; tx: not completed */
 	uint64_t tx_packets, tx_bytes, tx_completions;
+	uint64_t silence_ns; /* longest wait for the sender at which a window was given up at its deadline */
 };
 
 struct gw_reorder_stats {

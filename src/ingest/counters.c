@@ -46,6 +46,7 @@ const struct gw__counter_row gw__rxq_rows[] = {
 	RXQ(delivered_packets, "packets in them"),
 	RXQ(no_free_bursts, "times the burst pool ran empty"),
 	RXQ(in_flight, "packets taken and not yet placed, delivered or dropped"),
+	RXQ(silence_ns, "longest wait for the sender at which a window was given up at its deadline"),
 	{ .name = NULL },
 };
 

@@ -106,6 +106,8 @@ struct gw__rx_queue {
 	uint32_t drained_free;    /* slots the engine had when it was last found drained */
 	uint64_t taken_since;     /* packets taken since then */
 	uint64_t open_ns;         /* the queue could receive without a break since */
+	uint64_t last_ns;         /* when packets last came */
+	uint64_t silence_ns;      /* longest silence at which a deadline struck */
 	int last_rx;              /* the engine's last answer: 0 = it was drained */
 	uint32_t *scratch;        /* [n_slots] */
 	uint64_t rx_packets, rx_bytes, handed_packets, no_free_bursts;

@@ -113,6 +113,7 @@ static int plan_open(struct gw__rx_plan *p, struct gw_diag *diag)
 		.packets_per_group = c->packets_per_group,
 		.fill = c->fill,
 		.drop_missing = c->drop_missing,
+		.on_cpu = !c->gpu,
 		.src_base = src->seg[p->payload_seg].base + p->payload_off,
 		.src_host = src->seg[p->payload_seg].host ? src->seg[p->payload_seg].host + p->payload_off : NULL,
 		.src_stride = src->seg[p->payload_seg].stride,

@@ -120,10 +120,11 @@ static void reclaim(struct gw__rx_queue *q)
 
 /* ---- from the engine ------------------------------------------------------------------------- */
 
-static void account(struct gw__rx_queue *q, const uint32_t *len, uint32_t n)
+static void account(struct gw__rx_queue *q, const uint32_t *len, uint32_t n, uint64_t now)
 {
 	uint64_t bytes = 0;
 
+	q->last_ns = now;
 	for (uint32_t i = 0; i < n; i++)
 		bytes += len[i];
 	q->rx_packets += n;
@@ -144,7 +145,7 @@ static int fill_burst(struct gw__rx_queue *q, uint64_t now, uint32_t budget)
 
 	if (r <= 0)
 		return r;
-	account(q, out.len, (uint32_t)r);
+	account(q, out.len, (uint32_t)r, q->timestamps ? out.ts_ns[r - 1] : now);
 	if (!b->n)
 		b->first_ns = q->timestamps ? out.ts_ns[0] : now;
 	b->n += (uint32_t)r;
@@ -201,7 +202,7 @@ static int fill_stage(struct gw__rx_queue *q, uint64_t now)
 	r = q->eng.rx(q->eng.q, &out, GW__STAGE);
 	if (r <= 0)
 		return r;
-	account(q, s->len, (uint32_t)r);
+	account(q, s->len, (uint32_t)r, q->timestamps ? s->ts_ns[r - 1] : now);
 	s->pos = 0;
 	s->n = (uint32_t)r;
 	s->now_ns = now;
@@ -301,13 +302,25 @@ static bool may_judge(struct gw__rx_queue *q, uint64_t now)
 	return q->timeout_ns && (!since || now >= since + q->timeout_ns);
 }
 
+/* A partial window must be explained: name the sender's silence. */
+static void given_up(struct gw__rx_queue *q, uint64_t now)
+{
+	uint64_t silence = now - q->last_ns;
+
+	if (silence > q->silence_ns)
+		q->silence_ns = silence;
+	gw__info("rx queue '%s': a window was handed over at its deadline of %llu us; the last packet came %llu us ago",
+		 q->cfg->name, (unsigned long long)q->cfg->timeout_us, (unsigned long long)(silence / 1000));
+}
+
 static void drained(struct gw__rx_queue *q, uint64_t now)
 {
 	struct gw__burst *b = q->cur;
 	bool judge = may_judge(q, now);
 
 	for (uint32_t i = 0; judge && i < q->n_plans; i++)
-		gw__reorder_tick(q->plan[i].r, now);
+		if (gw__reorder_tick(q->plan[i].r, now))
+			given_up(q, now);
 	if (!b || !b->n)
 		return;
 	/* the last slots are in this very burst: nothing more can come before it goes */

@@ -37,6 +37,7 @@ static void read_rxq(struct gw__rx_queue *q, struct gw_queue_stats *out, struct 
 	out->delivered_packets = delivered;
 	out->delivered_bursts = atomic_load_explicit(&q->delivered_bursts, memory_order_relaxed);
 	out->no_free_bursts = q->no_free_bursts;
+	out->silence_ns = q->silence_ns;
 	out->in_flight = q->handed_packets - delivered + (q->cur ? q->cur->n : 0) +
 			 (q->stage ? q->stage->n - q->stage->pos : 0);
 	for (uint32_t i = 0; i < q->n_plans; i++) {

@@ -94,6 +94,7 @@ static void poller_stalled(const char *engine, uint32_t timeout_us, uint64_t upt
 /* The sender itself is silent for two timeouts in mid-window: that window, and only that, goes early. */
 static void sender_pauses(const char *engine, uint32_t timeout_us)
 {
+	struct gw_queue_stats s;
 	struct hand h;
 
 	setup(&h, engine, timeout_us);
@@ -111,6 +112,8 @@ static void sender_pauses(const char *engine, uint32_t timeout_us)
 	hand_settle(&h);
 	T_EQ(h.windows, WINDOWS);
 	T_EQ(h.full, WINDOWS - 1);
+	T_RC(gw_rxq_stats(h.gw, 1, 0, &s), 0);
+	T_EQ(s.silence_ns, (uint64_t)timeout_us * US); /* seen by a poller that looks each tenth of it */
 	finish(&h, "sender paused", 1);
 }
 
