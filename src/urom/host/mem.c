@@ -111,8 +111,7 @@ static int run_op(struct doca_urom_worker *w, const struct gw__mem_op *op, uint8
 	at = (uint8_t *)m->addr + op->offset;
 	switch (op->op) {
 	case GW__MEM_PUT:
-		/* the last store is the one a poller may wait for */
-		memcpy(at, op->data, len);
+		gw__mem_store(at, op->data, len);
 		return 0;
 	case GW__MEM_GET:
 		memcpy(out, at, len);

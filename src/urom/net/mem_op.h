@@ -4,6 +4,8 @@
 #define GW_UROM_NET_MEM_OP_H
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
 
 #include "urom_net/frame.h"
 
@@ -30,6 +32,20 @@ static inline void gw__mem_op_write(uint8_t out[GW__MEM_OP_HDR], const struct gw
 	gw__put_le64(out + 16, op->offset);
 	gw__put_le64(out + 24, op->value);
 	gw__put_le64(out + 32, 0);
+}
+
+/* An aligned word is stored whole and after everything before it: a poller may wait for it (release; the
+ * poller's acquire is its partner). */
+static inline void gw__mem_store(uint8_t *to, const void *from, size_t len)
+{
+	uint64_t word;
+
+	if (len == 8 && !((uintptr_t)to & 7)) {
+		memcpy(&word, from, 8);
+		atomic_store_explicit((_Atomic uint64_t *)(void *)to, word, memory_order_release);
+	} else if (len) {
+		memcpy(to, from, len);
+	}
 }
 
 static inline int gw__mem_op_read(const struct gw__frame *f, struct gw__mem_op *op)

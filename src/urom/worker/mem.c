@@ -225,7 +225,7 @@ static doca_error_t put(struct urom_worker_ctx *ctx, uint64_t dest, uint64_t seg
 		return r;
 	if (!s->map)
 		return send_op(ctx, c, &op, data, done, arg);
-	memcpy((uint8_t *)s->map->addr + offset, data, len);
+	gw__mem_store((uint8_t *)s->map->addr + offset, data, len);
 	if (done)
 		done(arg, DOCA_SUCCESS, NULL, 0, 0);
 	return DOCA_SUCCESS;
