@@ -185,6 +185,34 @@ static void restart(void)
 	rig_destroy(&g);
 }
 
+/* One stream spread over four queues, drained in bursts, the queues up to one window apart: nothing is lost. */
+static void spread_over_queues(void)
+{
+	enum { N = 64 * 200 };
+	uint64_t at[4] = { 0 }, x = 5, id = 0, n_windows = 0;
+	struct rig g;
+
+	rig_config(&g, 64, 16);
+	T_RC(rig_create(&g), 0);
+	for (uint64_t low = 0; low < N / 4;) {
+		uint64_t *q, burst;
+
+		x = x * 6364136223846793005ull + 1442695040888963407ull;
+		q = &at[x >> 62];
+		low = at[0];
+		for (int i = 1; i < 4; i++)
+			low = at[i] < low ? at[i] : low;
+		for (burst = 1 + (x >> 40) % 24; burst && *q < N / 4 && *q < low + 16; burst--)
+			T_EQ(rig_push(&g, 4 * (*q)++ + (uint64_t)(q - at)), 1);
+		n_windows += drain(&g, &id);
+	}
+	T_EQ(n_windows, N / 64);
+	T_EQ(id, N / 64 - 1);
+	T_EQ(rig_stats(&g).missing_packets, 0);
+	T_EQ(rig_stats(&g).placed_packets, N);
+	rig_destroy(&g);
+}
+
 /* Bits above the number's width do not matter. */
 static void high_bits(void)
 {
@@ -209,6 +237,7 @@ int main(void)
 	batch_field(false);
 	batch_field(true);
 	restart();
+	spread_over_queues();
 	high_bits();
 	T_DONE();
 }
