@@ -29,11 +29,14 @@ void gw__toeplitz_init(struct gw__toeplitz *t, const uint8_t key[GW_TOEPLITZ_KEY
 {
 	memcpy(t->key, key, GW_TOEPLITZ_KEY);
 	for (uint32_t i = 0; i < GW_TOEPLITZ_V4; i++) {
-		uint8_t in[GW_TOEPLITZ_V4] = { 0 };
+		t->table[i][0] = 0;
+		for (uint32_t v = 1; v < 256; v++) {
+			uint8_t in[GW_TOEPLITZ_V4] = { 0 };
 
-		for (uint32_t v = 0; v < 256; v++) {
 			in[i] = (uint8_t)v;
-			t->table[i][v] = gw__toeplitz_slow(key, in, i + 1);
+			/* a value of several bits is the sum of its lowest bit and the rest, both known */
+			t->table[i][v] = v & (v - 1) ? t->table[i][v & (v - 1)] ^ t->table[i][v & -v] :
+						       gw__toeplitz_slow(key, in, i + 1);
 		}
 	}
 }
