@@ -118,7 +118,6 @@ static int prepare(struct gw__exec *x, struct gw_diag *diag)
 
 	x->chunk = x->cfg.max_batch < GW_NN_CHUNK ? x->cfg.max_batch : GW_NN_CHUNK;
 	x->n_features = (uint32_t)gw__shape_elems(&x->plan.shapes[x->plan.output]);
-	x->input_c = 8;
 	x->val = gw__calloc(x->plan.n_values, sizeof(*x->val));
 	x->wts = gw__calloc(x->plan.n_ops, sizeof(*x->wts));
 	x->batch = gw__calloc(x->chunk + 1, sizeof(struct gw__batch *));
@@ -232,7 +231,7 @@ static int measure(struct gw__exec *x, const void *input, uint32_t n, float *pea
 		return err;
 	b->steps[0].input.x = input;
 	err = gw__cudnn_step(x, &b->steps[0]);
-	for (uint32_t i = 1; i < x->plan.n_ops && !err; i++) { /* fp16: one step an op */
+	for (uint32_t i = 1; i < x->plan.n_ops && step < b->n_steps && !err; i++) { /* fp16: one step an op */
 		const struct gw__val *v = &x->val[x->plan.ops[i].out];
 		struct gw__peak_args a = { .x = gw__cudnn_ptr(x, x->plan.ops[i].out), .peak = x->peak_dev,
 					   .n_elems = (uint64_t)v->elems * n, .x_type = v->type, .x_scale = v->scale };

@@ -26,7 +26,14 @@ struct gw__wts {
 	float *shift_dev, *scale_dev;    /* INPUT, AFFINE */
 };
 
-enum gw__step_kind { GW__STEP_INPUT, GW__STEP_CONV, GW__STEP_POOL, GW__STEP_POINT };
+enum gw__step_kind { GW__STEP_INPUT, GW__STEP_CONV, GW__STEP_POOL, GW__STEP_MEAN, GW__STEP_POINT };
+
+/* How the picture is stored for the first convolution. */
+struct gw__stem {
+	uint32_t fold;          /* 1: pixels; 2: blocks of 2 x 2, the first filter then has stride 1 */
+	int64_t c, h, w;        /* stored channels and blocks */
+	int64_t r, s, lo[2];    /* fold 2: the filter over blocks; blocks before the picture */
+};
 
 struct gw__step {
 	enum gw__step_kind kind;
@@ -35,6 +42,7 @@ struct gw__step {
 	union {
 		struct gw__input_args input;
 		struct gw__pool_args pool;
+		struct gw__mean_args mean;
 		struct gw__point_args point;
 	};
 };
@@ -55,7 +63,8 @@ struct gw__exec {
 	struct gw_stream *stream;
 	struct gw__conv_env env;
 	uint32_t chunk;
-	int64_t input_c; /* 4 or 8: channels that the input is stored with */
+	struct gw__stem stem;
+	int last_flat; /* the value that a closing flatten only renames, or -1 */
 	struct gw__val *val;  /* [n_values] */
 	struct gw__wts *wts;  /* [n_ops] */
 	float *peaks;         /* int8 */

@@ -7,14 +7,18 @@
 /* how an element is stored; real = stored * scale for int8 */
 enum gw__k_type { GW_K_HALF, GW_K_FLOAT, GW_K_CHAR };
 
-/* FLOAT16 (n, c, h, w) -> FLOAT16 (n, h, w, c_out): x * scale[c] + shift[c]; channels above c are zero */
+/* FLOAT16 (n, c, h, w) -> FLOAT16 channels last, x * scale[c] + shift[c], channels above the last are zero.
+ * fold 1: (n, h, w, c_out). fold 2: (n, bh, bw, c_out) of 2 x 2 blocks of pixels, channel (dy * 2 + dx) * c + ch,
+ * block (0, 0) being lo[] blocks before the picture: what a stride-2 filter sees as a stride-1 one. */
 struct gw__input_args {
 	const uint16_t *x;
 	uint16_t *y;
 	const float *scale, *shift; /* [c] */
-	uint32_t n_pixels;          /* n * h * w */
-	uint32_t plane;             /* h * w */
-	uint32_t c, c_out;          /* c_out: 4 or 8 */
+	uint32_t n, c, h, w;
+	uint32_t c_out;    /* fold 1: 4 or 8; fold 2: 16 */
+	uint32_t fold;
+	uint32_t bh, bw;   /* blocks stored; fold 1: h, w */
+	uint32_t lo[2];
 };
 
 /* channels last: y (n, p, q, c) = max or mean over a window of x (n, h, w, c); 8 channels a lane */
@@ -25,6 +29,15 @@ struct gw__pool_args {
 	int32_t kernel[2], stride[2], dilation[2], pad[2];
 	uint32_t mean;     /* 0 = max */
 	uint32_t padded;   /* mean counts the padding */
+	uint32_t x_type, y_type;
+	float x_scale, y_scale;
+};
+
+/* channels last: y (n, c) = mean over all pixels; c a multiple of 256 */
+struct gw__mean_args {
+	const void *x;
+	void *y;
+	uint32_t n, plane, c;
 	uint32_t x_type, y_type;
 	float x_scale, y_scale;
 };

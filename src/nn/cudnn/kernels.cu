@@ -94,33 +94,74 @@ GW_DEVICE uint64_t n_lanes(void)
 
 /* ---- kernels -------------------------------------------------------------------------------------- */
 
-/* a lane takes a pixel: its channels lie a plane apart, neighbours side by side */
-GW_KERNEL(gw_nn_input, struct gw__input_args)
+GW_DEVICE void store_halves(uint16_t *y, const uint32_t *w, uint32_t n) /* n: 4, 8 or 16 */
 {
-	uint64_t i;
+#ifdef __CUDACC__
+	if (n == 4) {
+		*(uint2 *)y = make_uint2(w[0], w[1]);
+		return;
+	}
+	*(uint4 *)y = make_uint4(w[0], w[1], w[2], w[3]);
+	if (n == 16)
+		*(uint4 *)(y + 8) = make_uint4(w[4], w[5], w[6], w[7]);
+#else
+	memcpy(y, w, 2 * n);
+#endif
+}
 
-	for (i = first_item(); i < a->n_pixels; i += n_lanes()) {
-		const uint64_t sample = i / a->plane;
-		const uint16_t *x = a->x + sample * a->plane * a->c + (i - sample * a->plane);
-		uint32_t w[4] = { 0, 0, 0, 0 }, c;
+/* a lane takes a pixel: its channels lie a plane apart, neighbours side by side */
+GW_DEVICE void input_pixel(const struct gw__input_args *a, uint32_t i)
+{
+	const uint32_t plane = a->h * a->w, sample = i / plane;
+	const uint16_t *x = a->x + (uint64_t)sample * plane * a->c + (i - sample * plane);
+	uint32_t w[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, c;
 
 #ifdef __CUDACC__
 #pragma unroll
 #endif
-		for (c = 0; c < 8; c++)
-			if (c < a->c) {
-				float v = half_to_float(x[(uint64_t)c * a->plane]) * a->scale[c] + a->shift[c];
+	for (c = 0; c < 8; c++)
+		if (c < a->c) {
+			float v = half_to_float(x[(uint64_t)c * plane]) * a->scale[c] + a->shift[c];
 
-				w[c / 2] |= (uint32_t)float_to_half(v) << c % 2 * 16;
+			w[c / 2] |= (uint32_t)float_to_half(v) << c % 2 * 16;
+		}
+	store_halves(a->y + (uint64_t)i * a->c_out, w, a->c_out);
+}
+
+/* a lane takes a block of 2 x 2 pixels of at most 4 channels */
+GW_DEVICE void input_block(const struct gw__input_args *a, uint32_t i)
+{
+	const uint32_t bx = i % a->bw, by = i / a->bw % a->bh, sample = i / a->bw / a->bh;
+	const int32_t x0 = 2 * ((int32_t)bx - (int32_t)a->lo[1]), y0 = 2 * ((int32_t)by - (int32_t)a->lo[0]);
+	uint32_t w[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, c, dy, dx;
+
+	for (c = 0; c < a->c; c++)
+		for (dy = 0; dy < 2; dy++) {
+			const int32_t y = y0 + (int32_t)dy;
+			const uint16_t *row = a->x + ((uint64_t)(sample * a->c + c) * a->h + (uint32_t)y) * a->w;
+
+			if (y < 0 || y >= (int32_t)a->h || x0 < 0 || x0 >= (int32_t)a->w)
+				continue; /* w and h are even: a block lies inside or outside */
+			for (dx = 0; dx < 2; dx++) {
+				const uint32_t k = (dy * 2 + dx) * a->c + c;
+				float v = half_to_float(row[x0 + (int32_t)dx]) * a->scale[c] + a->shift[c];
+
+				w[k / 2] |= (uint32_t)float_to_half(v) << k % 2 * 16;
 			}
-#ifdef __CUDACC__
-		if (a->c_out == 8)
-			*(uint4 *)(a->y + i * 8) = make_uint4(w[0], w[1], w[2], w[3]);
+		}
+	store_halves(a->y + (uint64_t)i * 16, w, 16);
+}
+
+GW_KERNEL(gw_nn_input, struct gw__input_args)
+{
+	const uint64_t n = (uint64_t)a->n * a->bh * a->bw;
+	uint64_t i;
+
+	for (i = first_item(); i < n; i += n_lanes()) {
+		if (a->fold == 2)
+			input_block(a, (uint32_t)i);
 		else
-			*(uint2 *)(a->y + i * 4) = make_uint2(w[0], w[1]);
-#else
-		memcpy(a->y + i * a->c_out, w, 2 * a->c_out);
-#endif
+			input_pixel(a, (uint32_t)i);
 	}
 }
 
@@ -163,12 +204,11 @@ GW_DEVICE void store8(void *p, uint64_t i, uint32_t type, float scale, const flo
 }
 
 /* a lane takes 8 channels of one output pixel */
-GW_DEVICE void pool_item(const struct gw__pool_args *a, uint64_t item)
+GW_DEVICE void pool_item(const struct gw__pool_args *a, uint32_t item)
 {
-	const uint32_t groups = a->c / 8, c = (uint32_t)(item % groups) * 8;
-	const uint64_t pixel = item / groups;
-	const int32_t q = (int32_t)(pixel % a->q), p = (int32_t)(pixel / a->q % a->p);
-	const uint64_t n = pixel / a->q / a->p;
+	const uint32_t groups = a->c / 8, pixel = item / groups, c = (item - pixel * groups) * 8;
+	const uint32_t row = pixel / a->q, n = row / a->p;
+	const int32_t q = (int32_t)(pixel - row * a->q), p = (int32_t)(row - n * a->p);
 	float acc[8], v[8];
 	int32_t i, j, count = 0;
 	uint32_t k;
@@ -185,7 +225,7 @@ GW_DEVICE void pool_item(const struct gw__pool_args *a, uint64_t item)
 
 			if (x < 0 || x >= (int32_t)a->w)
 				continue;
-			load8(v, a->x, ((n * a->h + (uint32_t)y) * a->w + (uint32_t)x) * a->c + c, a->x_type,
+			load8(v, a->x, ((uint64_t)(n * a->h + (uint32_t)y) * a->w + (uint32_t)x) * a->c + c, a->x_type,
 			      a->x_scale);
 			for (k = 0; k < 8; k++)
 				acc[k] = a->mean ? acc[k] + v[k] : v[k] > acc[k] ? v[k] : acc[k];
@@ -198,7 +238,7 @@ GW_DEVICE void pool_item(const struct gw__pool_args *a, uint64_t item)
 		for (k = 0; k < 8; k++)
 			acc[k] = acc[k] / d;
 	}
-	store8(a->y, pixel * a->c + c, a->y_type, a->y_scale, acc);
+	store8(a->y, (uint64_t)pixel * a->c + c, a->y_type, a->y_scale, acc);
 }
 
 GW_KERNEL(gw_nn_pool, struct gw__pool_args)
@@ -207,7 +247,30 @@ GW_KERNEL(gw_nn_pool, struct gw__pool_args)
 	uint64_t i;
 
 	for (i = first_item(); i < n; i += n_lanes())
-		pool_item(a, i);
+		pool_item(a, (uint32_t)i);
+}
+
+/* A block takes 256 channels of a sample: its 8 warps take the pixels in turn, then each lane adds up one
+ * channel's eight sums, always in the same order. */
+GW_KERNEL(gw_nn_mean, struct gw__mean_args)
+{
+	GW_SHARED(float, part, 8 * 256);
+	const uint32_t groups = a->c / 256, n = gw_block_idx() / groups, c0 = gw_block_idx() % groups * 256;
+	const uint32_t warp = gw_thread_idx() / 32, lane = gw_lane_idx(), t = gw_thread_idx();
+	float acc[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, v[8], sum = 0;
+	uint32_t i, k;
+
+	for (i = warp; i < a->plane; i += 8) {
+		load8(v, a->x, ((uint64_t)n * a->plane + i) * a->c + c0 + lane * 8, a->x_type, a->x_scale);
+		for (k = 0; k < 8; k++)
+			acc[k] += v[k];
+	}
+	for (k = 0; k < 8; k++)
+		part[warp * 256 + lane * 8 + k] = acc[k];
+	gw_syncthreads();
+	for (k = 0; k < 8; k++)
+		sum += part[k * 256 + t];
+	store_at(a->y, (uint64_t)n * a->c + c0 + t, a->y_type, a->y_scale, sum / (float)a->plane);
 }
 
 GW_KERNEL(gw_nn_point, struct gw__point_args)

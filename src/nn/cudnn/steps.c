@@ -41,6 +41,15 @@ void gw__cudnn_conv_spec(const struct gw__exec *x, const struct gw__plan_op *op,
 	memcpy(out->dilation, op->win.dilation, sizeof(out->dilation));
 	memcpy(out->pad_lo, op->win.pad_lo, sizeof(out->pad_lo));
 	memcpy(out->pad_hi, op->win.pad_hi, sizeof(out->pad_hi));
+	if (op->in == x->plan.ops[0].out && x->stem.fold == 2) { /* the padding is stored */
+		out->h = x->stem.h;
+		out->w = x->stem.w;
+		out->r = x->stem.r;
+		out->s = x->stem.s;
+		out->stride[0] = out->stride[1] = 1;
+		memset(out->pad_lo, 0, sizeof(out->pad_lo));
+		memset(out->pad_hi, 0, sizeof(out->pad_hi));
+	}
 }
 
 static void add_cast(const struct gw__exec *x, struct gw__batch *b, const char *name, const void *from,
@@ -148,10 +157,30 @@ static void add_input(struct gw__exec *x, struct gw__batch *b)
 	struct gw__step *st = add_step(b, GW__STEP_INPUT, op->name);
 
 	st->input = (struct gw__input_args){
-		.y = gw__cudnn_ptr(x, op->out), .scale = x->wts[0].scale_dev, .shift = x->wts[0].shift_dev,
-		.n_pixels = b->n * (uint32_t)(s->h * s->w), .plane = (uint32_t)(s->h * s->w), .c = (uint32_t)s->c,
-		.c_out = (uint32_t)x->input_c,
+		.y = gw__cudnn_ptr(x, op->out), .scale = x->wts[0].scale_dev, .shift = x->wts[0].shift_dev, .n = b->n,
+		.c = (uint32_t)s->c, .h = (uint32_t)s->h, .w = (uint32_t)s->w, .c_out = (uint32_t)x->stem.c,
+		.fold = x->stem.fold, .bh = (uint32_t)x->stem.h, .bw = (uint32_t)x->stem.w,
+		.lo = { (uint32_t)x->stem.lo[0], (uint32_t)x->stem.lo[1] },
 	};
+}
+
+/* the mean of everything, where the quick kernel takes it */
+static bool add_mean(struct gw__exec *x, struct gw__batch *b, const struct gw__plan_op *op)
+{
+	const struct gw__shape *in = &x->plan.shapes[op->in], *out = &x->plan.shapes[op->out];
+	const struct gw__val *vi = &x->val[op->in], *vo = &x->val[op->out];
+	struct gw__step *s;
+
+	if (op->pool == GW__POOL_MAX || out->h != 1 || out->w != 1 || in->c % 256 || op->win.kernel[0] != in->h ||
+	    op->win.kernel[1] != in->w || op->win.pad_lo[0] || op->win.pad_lo[1])
+		return false;
+	s = add_step(b, GW__STEP_MEAN, op->name);
+	s->mean = (struct gw__mean_args){
+		.x = gw__cudnn_ptr(x, op->in), .y = gw__cudnn_ptr(x, op->out), .n = b->n,
+		.plane = (uint32_t)(in->h * in->w), .c = (uint32_t)in->c, .x_type = vi->type, .y_type = vo->type,
+		.x_scale = vi->scale, .y_scale = vo->scale,
+	};
+	return true;
 }
 
 static int add_pool(struct gw__exec *x, struct gw__batch *b, const struct gw__plan_op *op, struct gw_diag *diag)
@@ -160,6 +189,8 @@ static int add_pool(struct gw__exec *x, struct gw__batch *b, const struct gw__pl
 	const struct gw__val *vi = &x->val[op->in], *vo = &x->val[op->out];
 	struct gw__step *s;
 
+	if (add_mean(x, b, op))
+		return 0;
 	if (in->c % 8)
 		return gw__fail(diag, -ENOTSUP, "node %s: pooling over %lld channels; the card's kernel takes multiples of 8",
 				op->name, (long long)in->c);
@@ -218,7 +249,7 @@ static int build(struct gw__exec *x, struct gw__batch *b, struct gw_diag *diag)
 			err = add_conv(x, b, (int)i, diag);
 		else if (op->kind == GW__PLAN_POOL)
 			err = add_pool(x, b, op, diag);
-		else
+		else if (op->in != x->last_flat || op->kind != GW__PLAN_FLATTEN)
 			add_point(x, b, (int)i);
 	}
 	return err;
@@ -233,6 +264,8 @@ int gw__cudnn_step(struct gw__exec *x, struct gw__step *s)
 		return gw__conv_run(&x->env, s->conv);
 	case GW__STEP_POOL:
 		return gw__nn_pool(x->gpu, x->stream, &s->pool);
+	case GW__STEP_MEAN:
+		return gw__nn_mean(x->gpu, x->stream, &s->mean);
 	case GW__STEP_POINT:
 		break;
 	}

@@ -8,9 +8,7 @@
 
 #include "gpu/simt.h"
 
-#ifdef __CUDACC__
-#include <cuda_fp16.h>
-#else
+#ifndef __CUDACC__
 #include <string.h>
 #endif
 
@@ -33,7 +31,11 @@ GW_DEVICE uint32_t float_bits(float f)
 GW_DEVICE uint32_t to_fp16(int32_t x)
 {
 #ifdef __CUDACC__
-	return __half_as_ushort(__float2half_rn((float)x));
+	/* in two steps on purpose: a direct conversion from an integer ends at 65504 where this gives infinity */
+	uint16_t h;
+
+	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"((float)x));
+	return h;
 #else
 	uint32_t b = float_bits((float)x), sign = b >> 16 & 0x8000u, m = b & 0x7fffffffu;
 	uint32_t h = (m + 0xfffu + (m >> 13 & 1u)) >> 13;

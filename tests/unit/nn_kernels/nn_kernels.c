@@ -59,11 +59,11 @@ static float rnd(uint32_t *s)
 
 static void input(uint32_t c_out)
 {
-	enum { N = 2, C = 3, P = 35 };
+	enum { N = 2, C = 3, H = 5, W = 7, P = H * W };
 	uint16_t x[N * C * P], got[N * P * 8];
 	float scale[C] = { 0.5f, -2.0f, 1.0f }, shift[C] = { 1.0f, 0.25f, -3.0f };
 	uint32_t s = 1;
-	struct gw__input_args a = { .n_pixels = N * P, .plane = P, .c = C, .c_out = c_out };
+	struct gw__input_args a = { .n = N, .c = C, .h = H, .w = W, .c_out = c_out, .fold = 1, .bh = H, .bw = W };
 	void *dx, *dy, *ds, *db;
 
 	for (int i = 0; i < N * C * P; i++)
@@ -83,6 +83,45 @@ static void input(uint32_t c_out)
 				T_OK(fabsf(half(got[(n * P + p) * c_out + c]) - want) <= fabsf(want) * 1e-3f);
 			}
 	a.c_out = 5;
+	T_RC(gw__nn_input(g, stream, &a), -ENOTSUP);
+	gw_mem_free(dx);
+	gw_mem_free(dy);
+	gw_mem_free(ds);
+	gw_mem_free(db);
+}
+
+/* blocks of 2 x 2 pixels with a border of lo blocks before and one after */
+static void input_blocks(uint32_t lo)
+{
+	enum { N = 2, C = 3, H = 6, W = 8, P = H * W };
+	const uint32_t bh = H / 2 + lo + 1, bw = W / 2 + lo + 1;
+	uint16_t x[N * C * P], got[N * 6 * 7 * 16];
+	float scale[C] = { 0.5f, -2.0f, 1.0f }, shift[C] = { 1.0f, 0.25f, -3.0f };
+	struct gw__input_args a = { .n = N, .c = C, .h = H, .w = W, .c_out = 16, .fold = 2, .bh = bh, .bw = bw,
+				    .lo = { lo, lo } };
+	uint32_t s = 3;
+	void *dx, *dy, *ds, *db;
+
+	T_NEED(bh * bw <= 42);
+	for (int i = 0; i < N * C * P; i++)
+		x[i] = to_half(rnd(&s));
+	memset(got, 0xee, sizeof(got));
+	a.x = dx = put(x, sizeof(x));
+	a.y = dy = put(got, sizeof(got));
+	a.scale = ds = put(scale, sizeof(scale));
+	a.shift = db = put(shift, sizeof(shift));
+	T_RC(gw__nn_input(g, stream, &a), 0);
+	take(got, dy, sizeof(got));
+	for (uint32_t i = 0; i < N * bh * bw * 16; i++) {
+		uint32_t k = i % 16, bx = i / 16 % bw, by = i / 16 / bw % bh, n = i / 16 / bw / bh, c = k % C;
+		int y = 2 * ((int)by - (int)lo) + (int)(k / C / 2), xx = 2 * ((int)bx - (int)lo) + (int)(k / C % 2);
+		float want = 0;
+
+		if (k < 4 * C && y >= 0 && y < H && xx >= 0 && xx < W)
+			want = fmaf(half(x[(n * C + c) * P + (uint32_t)(y * W + xx)]), scale[c], shift[c]);
+		T_OK(fabsf(half(got[i]) - want) <= fabsf(want) * 1e-3f);
+	}
+	a.h = 7;
 	T_RC(gw__nn_input(g, stream, &a), -ENOTSUP);
 	gw_mem_free(dx);
 	gw_mem_free(dy);
@@ -152,6 +191,36 @@ static void pool(int x_type, int y_type, bool mean, bool padded)
 				}
 	a.c = 12;
 	T_RC(gw__nn_pool(g, stream, &a), -ENOTSUP);
+	gw_mem_free(dx);
+	gw_mem_free(dy);
+}
+
+static void mean(int x_type, int y_type)
+{
+	enum { N = 2, P = 49, C = 512 };
+	static float x[N * P * C], y[N * C];
+	struct gw__mean_args a = { .n = N, .plane = P, .c = C, .x_type = (uint32_t)x_type, .y_type = (uint32_t)y_type,
+				   .x_scale = 0.03f, .y_scale = 0.01f };
+	uint32_t s = 4;
+	void *dx, *dy;
+
+	for (size_t i = 0; i < N * P * C; i++)
+		store(x, i, x_type, a.x_scale, x_type == GW_K_HALF ? ldexpf((float)(i * 7 % 63), -3) : rnd(&s));
+	a.x = dx = put(x, sizeof(x));
+	a.y = dy = put(y, sizeof(y));
+	T_RC(gw__nn_mean(g, stream, &a), 0);
+	take(y, dy, sizeof(y));
+	for (uint32_t n = 0; n < N; n++)
+		for (uint32_t c = 0; c < C; c++) {
+			double want = 0;
+
+			for (uint32_t p = 0; p < P; p++)
+				want += (double)stored(x, (n * P + p) * C + c, x_type, a.x_scale) / P;
+			T_OK(fabs((double)stored(y, n * C + c, y_type, a.y_scale) - want) <=
+			     fabs(want) * 1e-3 + (y_type == GW_K_CHAR ? 0.0051 : 1e-6));
+		}
+	a.c = 200;
+	T_RC(gw__nn_mean(g, stream, &a), -ENOTSUP);
 	gw_mem_free(dx);
 	gw_mem_free(dy);
 }
@@ -244,6 +313,11 @@ int main(void)
 	T_RC(gw__nn_kernels_prepare(g, NULL), 0);
 	input(4);
 	input(8);
+	input_blocks(2);
+	input_blocks(0);
+	mean(GW_K_HALF, GW_K_FLOAT);
+	mean(GW_K_CHAR, GW_K_FLOAT);
+	mean(GW_K_HALF, GW_K_HALF);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		pool(ways[i][0], ways[i][1], ways[i][2], ways[i][3]);
 	for (uint32_t op = GW_K_CAST; op <= GW_K_FLATTEN; op++) {

@@ -118,6 +118,28 @@ static void compare(struct plan *p, struct gw_stream *stream)
 	T_MEM(p->got, p->want, p->out_bytes);
 }
 
+/* What stands at the first byte that differs, and which packet should have come there. */
+static void explain(const struct plan *p)
+{
+	size_t at = 0;
+
+	while (at < p->out_bytes && p->got[at] == p->want[at])
+		at++;
+	if (at == p->out_bytes)
+		return;
+	fprintf(stderr, "  place %zu (of %u bytes), byte %zu:", at / p->s.out_len, p->s.out_len, at % p->s.out_len);
+	for (uint32_t i = 0; i < p->n_moves; i++)
+		if (p->moves[i].idx == at / p->s.out_len)
+			fprintf(stderr, " slot %u len %u", p->moves[i].slot, p->moves[i].len);
+	fprintf(stderr, "; got");
+	for (size_t i = at & ~(size_t)7; i < p->out_bytes && i < (at & ~(size_t)7) + 16; i++)
+		fprintf(stderr, " %02x", p->got[i]);
+	fprintf(stderr, ", want");
+	for (size_t i = at & ~(size_t)7; i < p->out_bytes && i < (at & ~(size_t)7) + 16; i++)
+		fprintf(stderr, " %02x", p->want[i]);
+	fputc('\n', stderr);
+}
+
 static void one(uint64_t seed, struct gw_stream *stream)
 {
 	struct plan p = { .n_moves = 0 };
@@ -127,6 +149,8 @@ static void one(uint64_t seed, struct gw_stream *stream)
 	shape(&p);
 	fill(&p);
 	compare(&p, stream);
+	if (t__failed > failed)
+		explain(&p);
 	if (t__failed > failed)
 		fprintf(stderr, "  plan %llu: in %d out %d swap %d len %u offset %u stride %zu places %u moves %u fill %d\n",
 			(unsigned long long)seed, p.s.in, p.s.out, p.swap, p.s.payload_len, p.offset, p.s.src_stride,
