@@ -106,3 +106,55 @@ int dataset_raw_pixels(struct dataset *d, const struct geometry *g, uint32_t n_i
 	*out = rows;
 	return 0;
 }
+
+/* -128 .. 127 is exact in FLOAT16 */
+static uint16_t half_of(int v)
+{
+	uint32_t mag = (uint32_t)(v < 0 ? -v : v), e = 0;
+
+	if (!mag)
+		return 0;
+	while (mag >> (e + 1))
+		e++;
+	return (uint16_t)((v < 0 ? 0x8000u : 0u) | (e + 15) << 10 | (mag << (10 - e) & 0x3ffu));
+}
+
+static int read_tensor(struct dataset *d, const struct geometry *g, uint32_t n_images, uint16_t *to)
+{
+	int err = gw__capture_rewind(d->capture);
+
+	for (uint64_t p = 0; !err && p < (uint64_t)n_images * g->packets_per_image; p++) {
+		const uint8_t *frame;
+		uint32_t len;
+
+		if (gw__capture_next(d->capture, &frame, &len, NULL) != 1 || len < g->payload_byte_offset + g->out_payload_len)
+			return -ENODATA;
+		for (uint32_t i = 0; i < g->out_payload_len; i++)
+			*to++ = half_of((int8_t)frame[g->payload_byte_offset + i]);
+	}
+	return err ? err : gw__capture_rewind(d->capture); /* the sender begins at the first frame */
+}
+
+int dataset_tensor(struct dataset *d, const struct geometry *g, uint32_t n_images, enum gw_mem_kind kind, void **out)
+{
+	const size_t n_bytes = (size_t)n_images * g->image_out_bytes;
+	uint16_t *host;
+	void *p = NULL;
+	int err;
+
+	if (!d->capture || gw__capture_n_frames(d->capture) < (uint64_t)n_images * g->packets_per_image)
+		return -ENODATA;
+	host = gw__malloc(n_bytes);
+	err = host ? read_tensor(d, g, n_images, host) : -ENOMEM;
+	if (!err)
+		err = gw_mem_alloc(kind, n_bytes, 0, &p, NULL);
+	if (!err)
+		err = gw_mem_copy(p, host, n_bytes);
+	gw__free(host);
+	if (err) {
+		gw_mem_free(p);
+		return err;
+	}
+	*out = p;
+	return 0;
+}

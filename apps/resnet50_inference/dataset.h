@@ -3,7 +3,7 @@
 #ifndef RESNET50_DATASET_H
 #define RESNET50_DATASET_H
 
-#include <gpuwire/common.h>
+#include <gpuwire/mem.h>
 #include <stdbool.h>
 
 #include "data/capture.h"
@@ -30,5 +30,9 @@ struct frame_source dataset_frames(struct dataset *d);
 /* Pixels of images 0 .. n_images - 1 of the capture as float (n_images, 3 * RAW_GRID * RAW_GRID), read anew from
  * its frames. *out only on success, gw__free() it. -ENODATA: no capture here, or frames left out of it. */
 int dataset_raw_pixels(struct dataset *d, const struct geometry *g, uint32_t n_images, float **out);
+
+/* The first n_images as the network sees them, FLOAT16 (n_images, chan, height, width), in memory of that kind:
+ * what int8 scales are calibrated from. *out only on success, gw_mem_free() it. -ENODATA as above. */
+int dataset_tensor(struct dataset *d, const struct geometry *g, uint32_t n_images, enum gw_mem_kind kind, void **out);
 
 #endif

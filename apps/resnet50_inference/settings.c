@@ -238,6 +238,16 @@ static void model_path(const struct options *o, const char *configured, char *ou
 	snprintf(out + folder, n - folder, "%s_features.onnx", o->model);
 }
 
+/* The folder of the configured engine file: our choices stand there under a name of their own. */
+static void plan_folder(const char *engine_path, char *out, size_t n)
+{
+	const char *slash = strrchr(engine_path, '/');
+
+	snprintf(out, n, "%.*s", slash ? (int)(slash - engine_path) : 1, slash ? engine_path : *engine_path ? "." : "");
+	if (*out && access(out, W_OK))
+		*out = '\0';
+}
+
 static int read_precision(struct reader *r, struct settings *s)
 {
 	const char *p = str_or(r->cfg, "inference.precision", "auto");
@@ -250,15 +260,18 @@ static int read_precision(struct reader *r, struct settings *s)
 		s->precision = GW_NN_BF16;
 	else if (!strcmp(p, "fp16"))
 		s->precision = GW_NN_FP16;
+	else if (!strcmp(p, "int8"))
+		s->precision = GW_NN_INT8;
 	else
-		return gw__fail(r->diag, -ENOTSUP, "inference.precision: %s needs calibration, which this program does "
-				"not do; write auto, fp32, bf16 or fp16", p);
+		return gw__fail(r->diag, -EINVAL, "inference.precision: %s is not known; write auto, fp32, bf16, fp16 or "
+				"int8", p);
 	return 0;
 }
 
 static int read_inference(struct reader *r, const struct options *o, struct settings *s)
 {
 	model_path(o, str(r, "inference.onnx_path"), s->onnx_path, sizeof(s->onnx_path));
+	plan_folder(str_or(r->cfg, "inference.engine_path", ""), s->plan_folder, sizeof(s->plan_folder));
 	s->feature_dim = u32(r, "inference.feature_dim");
 	if (o->model)
 		s->feature_dim = !strcmp(o->model, "resnet18") || !strcmp(o->model, "resnet34") ? 512 : 2048;

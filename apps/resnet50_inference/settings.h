@@ -26,6 +26,7 @@ struct settings {
 	uint8_t eth_dst[6];
 	/* inference */
 	char onnx_path[1024];
+	char plan_folder[1024]; /* of inference.engine_path: where choices are kept; "" = nowhere */
 	uint32_t feature_dim;
 	int infer_core;
 	uint32_t threads;

@@ -9,6 +9,8 @@
 #include "app.h"
 #include "base/diag.h"
 
+#define CALIBRATION_IMAGES 64u /* what int8 scales are taken from */
+
 #define ALONE_CALLS 5 /* timed; their median counts */
 
 static void pin(const char *who, int core)
@@ -40,7 +42,21 @@ static int open_network(struct app *a)
 		.precision = a->set.precision,
 	};
 	const struct gw_nn_info *i = &a->nn_info;
-	int err = gw_nn_open(a->set.onnx_path, &o, &a->nn, &a->diag);
+	void *calibration = NULL;
+	int err = 0;
+
+	o.plan_cache = *a->set.plan_folder ? a->set.plan_folder : NULL;
+	if (a->set.precision == GW_NN_INT8) {
+		o.calib_n = CALIBRATION_IMAGES;
+		err = dataset_tensor(&a->data, &a->set.geo, o.calib_n, a->set.tensor_kind, &calibration);
+		if (err)
+			return gw__fail(&a->diag, err, "inference.precision: int8 is calibrated from the first %u images "
+					"of the capture, which are not at hand; give --dataset, or write auto",
+					CALIBRATION_IMAGES);
+		o.calibration = calibration;
+	}
+	err = gw_nn_open(a->set.onnx_path, &o, &a->nn, &a->diag);
+	gw_mem_free(calibration);
 
 	if (err == -ENOENT)
 		return gw__fail(&a->diag, err, "%s: no such model; make it with: gpuwire model --model %s --output %s",
