@@ -372,8 +372,8 @@ static void gather(struct app *a, struct results *r)
 	r->latency = latency_summarise(&a->infer.latency);
 	if (first && c->last_result_ns > first)
 		r->active_seconds = (double)(c->last_result_ns - first) / 1e9;
-	if (first && a->rx.last_ns > first + a->rx.blocked_ns)
-		r->ingest_seconds = (double)(a->rx.last_ns - first - a->rx.blocked_ns) / 1e9;
+	if (first && a->rx.free_until_ns > first)
+		r->ingest_seconds = (double)(a->rx.free_until_ns - first) / 1e9;
 	if (c->n.batches)
 		r->pipeline_seconds = (double)(c->last_result_ns - c->first_call_ns) / 1e9;
 	if (r->sink)

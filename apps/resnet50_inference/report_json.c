@@ -102,7 +102,7 @@ static void put_inference(FILE *f, const struct results *r)
 static void put_rates(FILE *f, const struct results *r)
 {
 	const struct consumer_counters *n = &r->infer->n;
-	double taken = (double)(r->rx->n.pushed_images + r->rx->n.dropped_images);
+	double taken = (double)r->rx->free_images;
 
 	fputs("  \"rates\": {", f);
 	real(f, "img_per_s", per_second((double)n->images, r->seconds), ", ");

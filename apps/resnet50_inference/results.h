@@ -23,7 +23,7 @@ struct results {
 	struct gw_nn_info nn;           /* backend NULL: no network ran */
 	double seconds;                 /* of the process, start-up included */
 	double active_seconds;          /* first packet to last result */
-	double ingest_seconds;          /* first to last burst, less the time the ring held us back */
+	double ingest_seconds;          /* first packet to the last burst before the ring held us back */
 	double inference_seconds;       /* a call in the network */
 	double pipeline_seconds;        /* first call to last result */
 	double alone_img_s[2];          /* inference with nothing else running, before and after; 0 = not measured */

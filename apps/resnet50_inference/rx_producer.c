@@ -64,7 +64,7 @@ static void hand_over(struct rx_producer *p, struct job *job)
 	} else if (wait) {
 		p->held = *job;
 		p->holding = true;
-		p->held_since_ns = gw__now_ns(p->clock);
+		p->was_held = true;
 	} else {
 		drop(p, &job->burst, &p->n.queue_full, job->n_valid);
 	}
@@ -92,6 +92,20 @@ static void take_partial(struct rx_producer *p, struct gw_burst *burst, struct j
 	hand_over(p, job);
 }
 
+/* When data began: the first packet of the first window, if the library can say; else now. */
+static void note_first(struct rx_producer *p, const struct gw_burst *burst, uint64_t now)
+{
+	uint64_t first = atomic_load_explicit(&p->first_ns, memory_order_relaxed);
+	struct gw_reorder_info info;
+
+	if (!first)
+		first = now;
+	if (burst->flags & GW_BURST_REORDERED && !p->n.reordered_bursts && !gw_burst_reorder_info(burst, &info) &&
+	    info.first_ts_ns && info.first_ts_ns < first)
+		first = info.first_ts_ns;
+	atomic_store_explicit(&p->first_ns, first, memory_order_release);
+}
+
 static void take(struct rx_producer *p, struct gw_burst *burst)
 {
 	struct job job = {
@@ -108,6 +122,10 @@ static void take(struct rx_producer *p, struct gw_burst *burst)
 		return;
 	}
 	p->n.reordered_bursts++;
+	if (!p->was_held) {
+		p->free_images += p->geo.images_per_window;
+		p->free_until_ns = p->last_ns;
+	}
 	job.input = burst->seg_ptr[0] ? burst->seg_ptr[0][0] : NULL;
 	if (burst->flags & (GW_BURST_REORDER_TIMEOUT | GW_BURST_INCOMPLETE))
 		take_partial(p, burst, &job);
@@ -182,13 +200,9 @@ static enum rx_step idle(struct rx_producer *p)
 
 static enum rx_step step_held(struct rx_producer *p)
 {
-	uint64_t now;
-
 	if (!job_ring_push(p->ring, &p->held))
 		return RX_STEP_BLOCKED;
-	now = gw__now_ns(p->clock);
-	p->blocked_ns += now - p->held_since_ns;
-	p->idle_since_ns = now; /* the sender was held back meanwhile: its silence is ours */
+	p->idle_since_ns = gw__now_ns(p->clock); /* the sender was held back meanwhile: its silence is ours */
 	p->holding = false;
 	count_pushed(p, &p->held);
 	return RX_STEP_WORK;
@@ -225,8 +239,7 @@ enum rx_step rx_producer_step(struct rx_producer *p)
 	now = gw__now_ns(p->clock);
 	p->idle_since_ns = now;
 	p->last_ns = now;
-	if (!atomic_load_explicit(&p->first_ns, memory_order_relaxed))
-		atomic_store_explicit(&p->first_ns, now, memory_order_release);
+	note_first(p, &burst, now);
 	if (p->flush_left > 0)
 		p->flush_left--;
 	take(p, &burst);

