@@ -108,6 +108,7 @@ struct gw__rx_queue {
 	uint64_t open_ns;         /* the queue could receive without a break since */
 	uint64_t last_ns;         /* when packets last came */
 	uint64_t silence_ns;      /* longest silence at which a deadline struck */
+	bool holding;             /* counted in the port's n_holding */
 	int last_rx;              /* the engine's last answer: 0 = it was drained */
 	uint32_t *scratch;        /* [n_slots] */
 	uint64_t rx_packets, rx_bytes, handed_packets, no_free_bursts;
@@ -146,7 +147,7 @@ struct gw__port {
 	struct gw__rx_queue *rxq;
 	struct gw__tx_queue *txq;
 	_Atomic bool pause;
-	_Atomic uint32_t n_starved; /* queues that hold the peer back now */
+	_Atomic uint32_t n_holding; /* queues that cannot take a frame: with pause, they hold the peer back */
 	_Atomic uint64_t open_ns;   /* latest end of such a hold */
 	uint64_t drop_seen, drop_at_ns; /* the drop line; under gw->drop_lock */
 };

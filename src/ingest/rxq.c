@@ -24,24 +24,46 @@ static uint32_t engine_free(const struct gw__rx_queue *q)
 	return n < q->ring_depth ? n : q->ring_depth;
 }
 
+/* No buffer for what came: the consumer is told, and the sleep is short. */
 static void set_starved(struct gw__rx_queue *q, bool on)
 {
-	struct gw__port *port = &q->gw->port[q->port];
-	uint64_t now;
-
 	/* relaxed: the owner is the only writer, readers take it as a hint */
 	if (atomic_load_explicit(&q->starved, memory_order_relaxed) == on)
 		return;
 	atomic_store_explicit(&q->starved, on, memory_order_relaxed);
-	if (on) {
-		atomic_fetch_add_explicit(&port->n_starved, 1, memory_order_relaxed);
+	if (on)
 		gw__event_signal(&q->app_event);
+}
+
+/* Whether frames for this queue would stand in the way of the port's other queues. */
+static void set_holding(struct gw__rx_queue *q)
+{
+	struct gw__port *port = &q->gw->port[q->port];
+	bool on = atomic_load_explicit(&q->starved, memory_order_relaxed) || !engine_free(q);
+
+	if (on == q->holding)
+		return;
+	q->holding = on;
+	if (on) {
+		atomic_fetch_add_explicit(&port->n_holding, 1, memory_order_relaxed);
 		return;
 	}
-	now = gw__now_ns(q->gw->clock);
-	q->open_ns = now;
-	atomic_store_explicit(&port->open_ns, now, memory_order_relaxed);
-	atomic_fetch_sub_explicit(&port->n_starved, 1, memory_order_relaxed);
+	atomic_store_explicit(&port->open_ns, gw__now_ns(q->gw->clock), memory_order_relaxed);
+	atomic_fetch_sub_explicit(&port->n_holding, 1, memory_order_relaxed);
+}
+
+/* Since when the wire has been free for this queue; UINT64_MAX: another queue blocks it now. */
+static uint64_t open_since(struct gw__rx_queue *q)
+{
+	struct gw__port *port = &q->gw->port[q->port];
+	uint64_t other;
+
+	if (!atomic_load_explicit(&port->pause, memory_order_relaxed))
+		return q->open_ns;
+	if (atomic_load_explicit(&port->n_holding, memory_order_relaxed) > q->holding)
+		return UINT64_MAX;
+	other = atomic_load_explicit(&port->open_ns, memory_order_relaxed);
+	return other > q->open_ns ? other : q->open_ns;
 }
 
 /* ---- bursts ---------------------------------------------------------------------------------- */
@@ -282,24 +304,28 @@ static bool place(struct gw__rx_queue *q)
  * back by us, nor, if the engine ran out of slots meanwhile, before this moment. */
 static bool may_judge(struct gw__rx_queue *q, uint64_t now)
 {
-	struct gw__port *port = &q->gw->port[q->port];
-	bool pause = atomic_load_explicit(&port->pause, memory_order_relaxed);
 	uint64_t since;
 
 	if (q->taken_since >= q->drained_free)
 		q->open_ns = now;
 	q->taken_since = 0;
 	q->drained_free = engine_free(q);
-	since = q->open_ns;
-	if (pause) {
-		uint64_t other = atomic_load_explicit(&port->open_ns, memory_order_relaxed);
+	since = open_since(q);
+	return q->timeout_ns && since != UINT64_MAX && (!since || now >= since + q->timeout_ns);
+}
 
-		if (atomic_load_explicit(&port->n_starved, memory_order_relaxed))
-			return false;
-		if (other > since)
-			since = other;
+/* Every slot lies in windows still open: no packet can come, so no window can fill. */
+static bool stuck_in_windows(struct gw__rx_queue *q)
+{
+	uint64_t open = 0;
+
+	for (uint32_t i = 0; i < q->n_plans; i++) {
+		struct gw_reorder_stats st;
+
+		gw__reorder_stats(q->plan[i].r, &st);
+		open += st.open_packets;
 	}
-	return q->timeout_ns && (!since || now >= since + q->timeout_ns);
+	return open == q->slots.n_slots;
 }
 
 /* A partial window must be explained: name the sender's silence. */
@@ -321,6 +347,9 @@ static void drained(struct gw__rx_queue *q, uint64_t now)
 	for (uint32_t i = 0; judge && i < q->n_plans; i++)
 		if (gw__reorder_tick(q->plan[i].r, now))
 			given_up(q, now);
+	if (q->n_held == q->slots.n_slots && stuck_in_windows(q))
+		for (uint32_t i = 0; i < q->n_plans; i++)
+			gw__reorder_flush(q->plan[i].r);
 	if (!b || !b->n)
 		return;
 	/* the last slots are in this very burst: nothing more can come before it goes */
@@ -363,6 +392,7 @@ static int step(struct gw__rx_queue *q, int budget)
 		atomic_store_explicit(&q->gone, r, memory_order_relaxed);
 		gw__event_signal(&q->app_event);
 	}
+	set_holding(q);
 	moved += (int)hand_windows(q);
 	if (q->cfg->poll == GW_POLL_DIRECT && q->cur && q->cur->n && !q->timeout_ns)
 		hand_burst(q);
@@ -443,8 +473,7 @@ bool gw__rxq_arm(struct gw__rx_queue *q)
 /* With the lock held. */
 static uint64_t deadline(struct gw__rx_queue *q)
 {
-	struct gw__port *port = &q->gw->port[q->port];
-	uint64_t d = UINT64_MAX, since = q->open_ns;
+	uint64_t d = UINT64_MAX, since = open_since(q);
 
 	for (uint32_t i = 0; i < q->n_plans; i++) {
 		uint64_t one = gw__reorder_deadline(q->plan[i].r);
@@ -454,17 +483,11 @@ static uint64_t deadline(struct gw__rx_queue *q)
 	}
 	if (q->cur && q->cur->n && q->timeout_ns && q->cur->first_ns + q->timeout_ns < d)
 		d = q->cur->first_ns + q->timeout_ns;
-	if (atomic_load_explicit(&port->pause, memory_order_relaxed)) {
-		uint64_t other = atomic_load_explicit(&port->open_ns, memory_order_relaxed);
-
-		if (atomic_load_explicit(&port->n_starved, memory_order_relaxed))
-			return UINT64_MAX;
-		if (other > since)
-			since = other;
-	}
-	if (d != UINT64_MAX && since && d < since + q->timeout_ns)
-		d = since + q->timeout_ns;
-	return d;
+	if (d == UINT64_MAX)
+		return d;
+	if (since == UINT64_MAX) /* nobody tells us when the other queue lets go */
+		return gw__now_ns(q->gw->clock) + PAUSE_SLEEP_NS;
+	return since && d < since + q->timeout_ns ? since + q->timeout_ns : d;
 }
 
 uint64_t gw__rxq_sleep_ns(struct gw__rx_queue *q)
