@@ -477,7 +477,7 @@ static int init_memory(struct gw__reorder *r)
 	return 0;
 }
 
-static int init_buffers(struct gw__reorder *r)
+static int init_buffers(struct gw__reorder *r, struct gw_diag *diag)
 {
 	const struct gw__reorder_config *c = &r->c;
 	const size_t words = gw__bitmap_words(c->packets_per_batch);
@@ -488,8 +488,12 @@ static int init_buffers(struct gw__reorder *r)
 		int err = c->gpu->event_create(&b->event);
 
 		if (err)
-			return err;
+			return gw__fail(diag, err, "reorder '%s': no event for buffer %u", r->name, i);
 		b->host = c->gpu->host_alias(c->out_base + i * c->out_stride, c->out_size);
+		if (!b->host && !r->kernel)
+			return gw__fail(diag, -EINVAL,
+					"reorder '%s': output buffer %u of %u does not lie in the memory of the "
+					"first", r->name, i, c->n_out);
 		b->win.valid = bits;
 		b->group_valid = bits + words;
 		bits += words + gw__bitmap_words(r->n_groups);
@@ -516,14 +520,15 @@ static int init_buffers(struct gw__reorder *r)
 int gw__reorder_create(const struct gw__reorder_config *c, struct gw__reorder **out, struct gw_diag *diag)
 {
 	struct gw__reorder *r = gw__aligned_alloc(64, sizeof(*r));
+	const char *name = c->name ? c->name : "";
 	int err;
 
 	if (!r)
-		return gw__fail(diag, -ENOMEM, "reorder '%s': no memory", c->name);
+		return gw__fail(diag, -ENOMEM, "reorder '%s': no memory", name);
 	r->c = *c;
-	r->name = gw__strdup(c->name ? c->name : "");
+	r->name = gw__strdup(name);
 	if (!r->name) {
-		err = gw__fail(diag, -ENOMEM, "reorder: no memory");
+		err = gw__fail(diag, -ENOMEM, "reorder '%s': no memory", name);
 		goto err_destroy;
 	}
 	r->c.name = r->name;
@@ -536,17 +541,20 @@ int gw__reorder_create(const struct gw__reorder_config *c, struct gw__reorder **
 		r->c.packets_per_group = c->packets_per_batch;
 	r->n_groups = (c->packets_per_batch + r->c.packets_per_group - 1) / r->c.packets_per_group;
 	err = init_memory(r);
-	if (!err)
-		err = init_buffers(r);
-	if (!err && !r->c.stream) {
-		err = c->gpu->stream_create(&r->own_stream, diag);
-		r->c.stream = r->own_stream;
-	}
 	if (err) {
 		gw__fail(diag, err, "reorder '%s': no memory for %u windows of %u packets", r->name, c->n_out,
 			 c->packets_per_batch);
 		goto err_destroy;
 	}
+	err = init_buffers(r, diag);
+	if (!err && !r->c.stream) {
+		err = c->gpu->stream_create(&r->own_stream, diag);
+		r->c.stream = r->own_stream;
+		if (err)
+			gw__fail(diag, err, "reorder '%s': no stream of its own", r->name);
+	}
+	if (err)
+		goto err_destroy;
 	show(r);
 	*out = r;
 	return 0;

@@ -16,6 +16,7 @@ struct rig {
 	uint32_t free_slot[RIG_SLOTS], n_free, n_rejected;
 	uint64_t now_ns, lost;
 	uint64_t n_pushed;
+	struct gw_diag diag;
 };
 
 /* The byte k of the packet numbered n. */
@@ -50,7 +51,8 @@ static inline int rig_create(struct rig *g)
 		g->free_slot[g->n_free] = g->n_free;
 		g->n_free++;
 	}
-	return gw__reorder_create(&g->c, &g->r, NULL);
+	memset(&g->diag, 0, sizeof(g->diag));
+	return gw__reorder_create(&g->c, &g->r, &g->diag);
 }
 
 static inline void rig_destroy(struct rig *g)
