@@ -76,6 +76,9 @@ int gw__fuse_affine(struct gw__lower *l, const struct gw__node *node, uint32_t i
 			return 0;
 		}
 	}
+	err = gw__lower_charge(l, node, 2 * (size_t)shape.c);
+	if (err)
+		return err;
 	op = gw__lower_op(l, GW__PLAN_AFFINE, node, x, &shape, &err);
 	if (!op)
 		return err;

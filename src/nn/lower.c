@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_SAMPLE ((size_t)1 << 27) /* elements of one value of one sample: 512 MiB of FLOAT */
+#define MAX_SAMPLE ((size_t)1 << 25) /* elements of one value of one sample: 128 MiB of FLOAT */
+#define MAX_SPREAD ((size_t)1 << 24) /* numbers of all per-channel vectors together */
 
 static const char *const no_attrs[] = {NULL};
 
@@ -50,6 +51,14 @@ struct gw__plan_op *gw__lower_op(struct gw__lower *l, enum gw__plan_kind kind, c
 	if (node)
 		l->value[node->out] = out;
 	return op;
+}
+
+int gw__lower_charge(struct gw__lower *l, const struct gw__node *node, size_t n)
+{
+	l->n_spread += n;
+	if (l->n_spread > MAX_SPREAD)
+		return GW__REFUSE(l, -EMSGSIZE, node, "per-channel numbers exceed %zu in all", MAX_SPREAD);
+	return 0;
 }
 
 static int root(const struct gw__lower *l, int v)
@@ -319,6 +328,8 @@ static int per_channel(struct gw__lower *l, const struct gw__node *node, const s
 	if (dims[0] != 1 || (dims[1] != 1 && dims[1] != x->c) || dims[2] != 1 || dims[3] != 1)
 		return GW__REFUSE(l, -ENOTSUP, node, "constant operand must be one number, or one a channel (%lld)",
 				  (long long)x->c);
+	if (gw__lower_charge(l, node, (size_t)x->c) < 0)
+		return -EMSGSIZE;
 	p = copy_floats(&l->plan->pool, NULL, (size_t)x->c);
 	if (!p)
 		return GW__REFUSE(l, -ENOMEM, node, "out of memory");

@@ -13,6 +13,7 @@ struct gw__lower {
 	int *alias;     /* graph value -> the graph value it is a copy of (Identity, Cast) */
 	uint32_t *uses; /* of a graph value, aliases counted at the root */
 	int *producer;  /* plan value -> op number */
+	size_t n_spread; /* numbers made by spreading constants over channels */
 };
 
 /* One numbered refusal for a node. */
@@ -36,6 +37,8 @@ int gw__lower_value(struct gw__lower *l, const struct gw__node *node, const stru
 struct gw__plan_op *gw__lower_op(struct gw__lower *l, enum gw__plan_kind kind, const struct gw__node *node, int in,
 				 const struct gw__shape *shape, int *err);
 
+/* Room for n more per-channel numbers; a small file must not ask for all memory. */
+int gw__lower_charge(struct gw__lower *l, const struct gw__node *node, size_t n);
 /* The op that may absorb what comes after it: the only reader of the node's input i is this node. */
 struct gw__plan_op *gw__fuse_into(struct gw__lower *l, const struct gw__node *node, uint32_t i);
 /* x * scale[c] + shift[c] (either may be NULL): folded into what makes x, else an op of its own. */

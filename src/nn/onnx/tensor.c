@@ -23,61 +23,41 @@ static int shape(const Onnx__TensorProto *t, const char *name, struct gw__tensor
 	return 0;
 }
 
-static int bad_length(const char *name, size_t have, size_t want, struct gw_diag *diag)
+/* Values that the file really holds, before any memory is taken for those it claims. */
+static int check_length(const Onnx__TensorProto *t, const char *name, int type, size_t n_elems, struct gw_diag *diag)
 {
-	return gw__fail(diag, -EPROTO, "constant %s: holds %zu values or bytes, its shape needs %zu", GW__CLEAN(name),
-			have, want);
-}
+	bool f32 = type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, f16 = type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16;
+	size_t have, want = n_elems;
 
-static int fill_f32(const Onnx__TensorProto *t, const char *name, struct gw__tensor *out, struct gw_diag *diag)
-{
-	if (!t->has_raw_data) {
-		if (t->n_float_data != out->n_elems)
-			return bad_length(name, t->n_float_data, out->n_elems, diag);
-		if (out->n_elems)
-			memcpy(out->f, t->float_data, out->n_elems * 4);
-		return 0;
-	}
-	if (t->raw_data.len != out->n_elems * 4)
-		return bad_length(name, t->raw_data.len, out->n_elems * 4, diag);
-	if (out->n_elems)
-		memcpy(out->f, t->raw_data.data, out->n_elems * 4); /* little-endian, as the format says */
-	return 0;
-}
-
-static int fill_f16(const Onnx__TensorProto *t, const char *name, struct gw__tensor *out, struct gw_diag *diag)
-{
 	if (t->has_raw_data) {
-		if (t->raw_data.len != out->n_elems * 2)
-			return bad_length(name, t->raw_data.len, out->n_elems * 2, diag);
-		gw__half_widen(t->raw_data.data, out->f, out->n_elems);
-		return 0;
+		have = t->raw_data.len;
+		want *= f32 ? 4 : f16 ? 2 : 8;
+	} else {
+		have = f32 ? t->n_float_data : f16 ? t->n_int32_data : t->n_int64_data;
 	}
-	if (t->n_int32_data != out->n_elems)
-		return bad_length(name, t->n_int32_data, out->n_elems, diag);
-	for (size_t i = 0; i < out->n_elems; i++) {
-		if (t->int32_data[i] < 0 || t->int32_data[i] > 0xffff)
-			return gw__fail(diag, -EPROTO, "constant %s: a FLOAT16 is stored as %d, outside 0..65535",
-					GW__CLEAN(name), t->int32_data[i]);
-		out->f[i] = gw__half_to_float((uint16_t)t->int32_data[i]);
-	}
+	if (have != want)
+		return gw__fail(diag, -EPROTO, "constant %s: holds %zu %s, its shape needs %zu", GW__CLEAN(name), have,
+				t->has_raw_data ? "bytes" : "values", want);
 	return 0;
 }
 
-static int fill_i64(const Onnx__TensorProto *t, const char *name, struct gw__tensor *out, struct gw_diag *diag)
+/* Raw data are little-endian, as the format says. */
+static void fill(const Onnx__TensorProto *t, struct gw__tensor *out)
 {
-	if (!t->has_raw_data) {
-		if (t->n_int64_data != out->n_elems)
-			return bad_length(name, t->n_int64_data, out->n_elems, diag);
-		if (out->n_elems)
-			memcpy(out->i, t->int64_data, out->n_elems * 8);
-		return 0;
-	}
-	if (t->raw_data.len != out->n_elems * 8)
-		return bad_length(name, t->raw_data.len, out->n_elems * 8, diag);
-	if (out->n_elems)
-		memcpy(out->i, t->raw_data.data, out->n_elems * 8);
-	return 0;
+	const void *raw = t->has_raw_data ? t->raw_data.data : NULL;
+	size_t n = out->n_elems;
+
+	if (!n)
+		return;
+	if (out->i)
+		memcpy(out->i, raw ? raw : t->int64_data, n * 8);
+	else if (t->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)
+		memcpy(out->f, raw ? raw : t->float_data, n * 4);
+	else if (raw)
+		gw__half_widen(raw, out->f, n);
+	else
+		for (size_t i = 0; i < n; i++) /* one FLOAT16 in each int32 */
+			out->f[i] = gw__half_to_float((uint16_t)t->int32_data[i]);
 }
 
 int gw__onnx_tensor(const Onnx__TensorProto *t, const char *name, struct gw__pool *pool,
@@ -94,30 +74,29 @@ int gw__onnx_tensor(const Onnx__TensorProto *t, const char *name, struct gw__poo
 				GW__CLEAN(name));
 	if (t->segment)
 		return gw__fail(diag, -ENOTSUP, "constant %s: segmented data are not read", GW__CLEAN(name));
+	if (type != ONNX__TENSOR_PROTO__DATA_TYPE__INT64 && type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT &&
+	    type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16)
+		return gw__fail(diag, -ENOTSUP,
+				"constant %s: element type %d; FLOAT (1), FLOAT16 (10) and INT64 (7) are read",
+				GW__CLEAN(name), type);
 	mine = gw__pool_alloc(pool, 1, sizeof(*mine));
 	if (!mine)
 		return gw__fail(diag, -ENOMEM, "constant %s: out of memory", GW__CLEAN(name));
 	mine->name = name;
 	err = shape(t, name, mine, diag);
+	if (!err)
+		err = check_length(t, name, type, mine->n_elems, diag);
 	if (err)
 		return err;
-	if (type == ONNX__TENSOR_PROTO__DATA_TYPE__INT64)
+	mine->elem = type == ONNX__TENSOR_PROTO__DATA_TYPE__INT64 ? GW__ELEM_I64 : GW__ELEM_F32;
+	if (mine->elem == GW__ELEM_I64)
 		mine->i = gw__pool_alloc(pool, mine->n_elems, 8);
-	else if (type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16)
+	else
 		mine->f = gw__pool_alloc(pool, mine->n_elems, 4);
-	else
-		return gw__fail(diag, -ENOTSUP, "constant %s: element type %d; FLOAT (1), FLOAT16 (10) and INT64 (7) are read",
-				GW__CLEAN(name), type);
 	if (!mine->i && !mine->f)
-		return gw__fail(diag, -ENOMEM, "constant %s: no memory for %zu values", GW__CLEAN(name), mine->n_elems);
-	mine->elem = mine->i ? GW__ELEM_I64 : GW__ELEM_F32;
-	if (mine->i)
-		err = fill_i64(t, name, mine, diag);
-	else if (type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)
-		err = fill_f32(t, name, mine, diag);
-	else
-		err = fill_f16(t, name, mine, diag);
-	if (!err)
-		*out = mine;
-	return err;
+		return gw__fail(diag, -ENOMEM, "constant %s: no memory for %zu values", GW__CLEAN(name),
+				mine->n_elems);
+	fill(t, mine);
+	*out = mine;
+	return 0;
 }
