@@ -34,6 +34,13 @@ GW_API GW_MUST_CHECK int gw_port_drop_all(struct gw *gw, uint16_t port, bool dro
  * everything was taken. Thread: one caller per
  * queue. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_rx_burst(struct gw *gw, uint16_t port, uint16_t queue, struct gw_burst *burst);
+/* The same from whichever queue has something, each in turn: of one port, or of all with port -1. One caller
+ * for all of these queues; it finds out which by burst->port and burst->queue. Returns as gw_rx_burst(); -ENOBUFS
+ * or -ESHUTDOWN only when that is true of every queue. */
+GW_API GW_MUST_CHECK int gw_rx_any(struct gw *gw, int port, struct gw_burst *burst);
+/* Throw away what a queue has handed over up to now. Returns bursts released, or -EINVAL. Thread, blocks: as
+ * gw_rx_burst(). */
+GW_API int gw_rx_discard(struct gw *gw, uint16_t port, uint16_t queue);
 /* Wait until gw_rx_burst() has something, or timeout_ns passed (UINT64_MAX = no limit). 1 yes; 0 timeout;
  * -ENOBUFS timeout while the pool is empty; else as above, at once. Thread: as gw_rx_burst(). Blocks: yes. */
 GW_API GW_MUST_CHECK int gw_rx_wait(struct gw *gw, uint16_t port, uint16_t queue, uint64_t timeout_ns);

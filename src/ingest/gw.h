@@ -185,6 +185,7 @@ struct gw {
 	struct gw__event tend_event, flush_event;
 	pthread_mutex_t flush_lock, drop_lock;
 	_Atomic uint64_t drop_look_ns; /* next time somebody asks the ports for drops */
+	uint32_t any_next; /* gw_rx_any(): where to look first; its caller's */
 	struct { /* rules at run time */
 		pthread_mutex_t lock;
 		struct gw_flow_done done[GW__FLOW_DONE]; /* ring */

@@ -619,6 +619,50 @@ int gw_rx_burst(struct gw *gw, uint16_t port, uint16_t queue, struct gw_burst *b
 	return 1;
 }
 
+int gw_rx_any(struct gw *gw, int port, struct gw_burst *burst)
+{
+	uint32_t n = 0, first = 0, end, none = 0;
+	int all = 0;
+
+	if (!gw || !burst || port < -1 || port >= (int)gw->n_ports)
+		return -EINVAL;
+	first = port < 0 ? 0 : (uint32_t)port;
+	end = port < 0 ? gw->n_ports : first + 1;
+	for (uint32_t p = first; p < end; p++)
+		n += gw->port[p].cfg->n_rxq;
+	if (!n)
+		return -EINVAL;
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = (gw->any_next + k) % n, p = first;
+		int r;
+
+		while (i >= gw->port[p].cfg->n_rxq)
+			i -= gw->port[p++].cfg->n_rxq;
+		r = gw_rx_burst(gw, (uint16_t)p, gw->port[p].rxq[i].id, burst);
+		if (r == 1) {
+			gw->any_next = (gw->any_next + k + 1) % n;
+			return 1;
+		}
+		if (r < 0 && r != -ENOBUFS && r != -ESHUTDOWN)
+			return r; /* a port is gone */
+		none += r == 0;
+		all = r;
+	}
+	return none ? 0 : all;
+}
+
+int gw_rx_discard(struct gw *gw, uint16_t port, uint16_t queue)
+{
+	struct gw_burst burst;
+	int n = 0, r;
+
+	while ((r = gw_rx_burst(gw, port, queue, &burst)) == 1) {
+		gw_burst_release(&burst);
+		n++;
+	}
+	return r == -EINVAL ? r : n;
+}
+
 int gw_rx_wait(struct gw *gw, uint16_t port, uint16_t queue, uint64_t timeout_ns)
 {
 	struct gw__rx_queue *q = gw__rxq_find(gw, port, queue);

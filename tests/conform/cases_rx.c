@@ -276,6 +276,38 @@ static void queues_on_one_core(const char *engine)
 	bed_close(&b);
 }
 
+/* Whichever queue has something, in turn; and what is thrown away. */
+static void any_queue(const char *engine)
+{
+	struct bed b = { .r = { .batch = 1, .n_rxq = 3 } };
+	struct gw_burst burst;
+	uint32_t got[3] = { 0 };
+
+	bed_open(&b, engine);
+	T_RC(gw_rx_any(b.gw, 1, &burst), 0);
+	T_RC(gw_rx_any(b.gw, 0, &burst), -EINVAL); /* it has no receive queue */
+	T_RC(gw_rx_any(b.gw, 2, &burst), -EINVAL);
+	for (uint32_t i = 0; i < 12; i++)
+		T_EQ(bed_send(&b, i, 1, (uint16_t)(RIG_PORT + i % 3)), 1);
+	for (uint16_t q = 0; q < 3; q++)
+		T_RC(gw_rx_wait(b.gw, 1, q, SOON), 1);
+	for (uint64_t end = bed_now() + SOON; got[0] + got[1] + got[2] < 9 && bed_now() < end;)
+		if (gw_rx_any(b.gw, got[0] & 1 ? 1 : -1, &burst) == 1) {
+			got[burst.queue]++;
+			gw_burst_release(&burst);
+		}
+	T_OK(got[0] && got[1] && got[2]);
+	for (uint64_t end = bed_now() + SOON; got[0] + got[1] + got[2] < 12 && bed_now() < end;)
+		for (uint16_t q = 0; q < 3; q++)
+			got[q] += (uint32_t)gw_rx_discard(b.gw, 1, q);
+	T_OK(got[0] == 4 && got[1] == 4 && got[2] == 4);
+	T_RC(gw_rx_discard(b.gw, 1, 9), -EINVAL);
+	gw_stop(b.gw);
+	T_RC(gw_rx_any(b.gw, -1, &burst), -ESHUTDOWN);
+	T_RC(gw_start(b.gw, NULL), 0);
+	bed_close(&b);
+}
+
 /* Hashed over queues: one flow stays on one queue, all arrive, more than one queue is used. */
 static void spread(const char *engine)
 {
@@ -528,6 +560,7 @@ static const struct conform_case cases[] = {
 	{ "gate shut and open", gate },
 	{ "queues by port", queues_by_port },
 	{ "queues on one core", queues_on_one_core },
+	{ "any queue", any_queue },
 	{ "hashed over queues", spread },
 	{ "header-data split", split },
 	{ "header-data split, short frame", split_short },

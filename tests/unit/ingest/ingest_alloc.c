@@ -42,6 +42,59 @@ static void every_allocation(struct rig *r, const char *engine)
 	gw_config_free(cfg);
 }
 
+/* The calls that make something later: a write, synchronous or not, and rules. */
+static void later_calls(const char *engine)
+{
+	struct hand h = { .r = { .batch = 4 } };
+	struct gw_flow_rule rule = { .match = { .fields = GW_MATCH_UDP_DST, .udp_dst_lo = 7, .udp_dst_hi = 7 },
+				     .action = { { .type = GW_ACTION_QUEUE, .n_queues = 1 } }, .n_actions = 1 };
+	struct gw_write_opts o = { .sz = sizeof(o), .kind = GW_FILE_RAW, .path = "/nonexistent" };
+	struct gw_burst b;
+	uint32_t ticket, refused = 0;
+	long live;
+
+	hand_open(&h, engine);
+	hand_send(&h, 4);
+	gw__step(h.gw, 64);
+	T_NEED(gw_rx_burst(h.gw, 1, 0, &b) == 1);
+	live = gw__alloc_live();
+	for (long n = 1; n < 6; n++)
+		for (int async = 0; async < 2; async++) {
+			struct gw_write *w = NULL;
+			struct gw_diag d = { "" };
+			int err;
+
+			gw__alloc_fail_at(n);
+			err = gw_write_burst(h.gw, &b, &o, async ? &w : NULL, NULL, &d);
+			gw__alloc_fail_at(0);
+			refused += err == -ENOMEM;
+			T_OK(err == -ENOMEM || err == (async ? 0 : -ENOENT));
+			T_OK(!err || d.text[0]);
+			gw_write_destroy(w);
+			T_EQ(gw__alloc_live(), live);
+		}
+	T_EQ(refused, 6);
+	refused = 0;
+	for (int i = 0; i < 40; i++) {
+		struct gw_flow_done done;
+		int err;
+
+		rule.id = 0;
+		rule.match.udp_dst_lo = rule.match.udp_dst_hi = (uint16_t)(100 + i);
+		gw__alloc_fail_at(1);
+		err = gw_flow_add(h.gw, 1, &rule, 1, &ticket, NULL);
+		gw__alloc_fail_at(0);
+		refused += err == -ENOMEM;
+		T_OK(err == 0 || err == -ENOMEM);
+		if (err)
+			T_RC(gw_flow_add(h.gw, 1, &rule, 1, &ticket, NULL), 0);
+		T_EQ(gw_flow_poll(h.gw, &done), 1);
+	}
+	T_OK(refused > 0);
+	gw_burst_release(&b);
+	hand_close(&h);
+}
+
 int main(void)
 {
 	for (const char *const *e = hand_engines; *e; e++) {
@@ -52,6 +105,7 @@ int main(void)
 			continue;
 		every_allocation(&plain, *e);
 		every_allocation(&plan, *e);
+		later_calls(*e);
 	}
 	T_EQ(gw__alloc_live(), 0);
 	T_DONE();
