@@ -163,7 +163,8 @@ doca_error_t doca_urom_worker_cmd_task_allocate(struct doca_urom_worker *w, stru
 		w->spare = t->next_free;
 		w->n_spare--;
 	} else {
-		t = gw__malloc(sizeof(*t) + cap);
+		/* zeroed: what a program does not fill in must not tell the worker about our memory */
+		t = gw__calloc(1, sizeof(*t) + cap);
 		if (!t)
 			return DOCA_ERROR_NO_MEMORY;
 		t->cap = cap;

@@ -160,7 +160,8 @@ int gw__ep_connect(const struct gw__ep *ep, struct gw_diag *diag)
 		if (err && err != -ENOENT)
 			goto err_close;
 	}
-	if (connect(fd, (const struct sockaddr *)&ep->addr, ep->addr_len) && errno != EINPROGRESS) {
+	/* EAGAIN: the UNIX listener's queue is full; whoever waits for the connection tries again */
+	if (connect(fd, (const struct sockaddr *)&ep->addr, ep->addr_len) && errno != EINPROGRESS && errno != EAGAIN) {
 		err = gw__fail(diag, errno == ENOENT ? -ECONNREFUSED : -errno, "%s: connect: %s", ep->text,
 			       strerror(errno));
 		goto err_close;
@@ -199,7 +200,7 @@ int gw__ep_listen(const struct gw__ep *ep, unsigned int mode, struct gw_diag *di
 	if (!err && ep->kind == GW__EP_UNIX &&
 	    chmod(((struct sockaddr_un *)&at)->sun_path, (mode_t)mode))
 		err = -errno;
-	if (!err && listen(fd, 128))
+	if (!err && listen(fd, 1024))
 		err = -errno;
 	if (!err)
 		return fd;

@@ -27,7 +27,8 @@ struct gw__ep {
 
 /* 0, -EINVAL, or -EHOSTUNREACH for a name that does not resolve. May block in the resolver. */
 int gw__ep_parse(const char *text, struct gw__ep *ep, struct gw_diag *diag);
-/* Begin to connect: a non-blocking fd (ready when writable) or negative errno. */
+/* Begin to connect: a non-blocking fd (ready when writable) or negative errno. A UNIX socket whose listener is
+ * busy is not connected yet: call connect() on it again, later. */
 int gw__ep_connect(const struct gw__ep *ep, struct gw_diag *diag);
 /* Listening non-blocking fd. A "any" endpoint binds to loopback, or to the interface that
  * UCX_NET_DEVICES names. mode: of a UNIX socket. */

@@ -69,6 +69,7 @@ int gw__dial_start(struct gw__dial *d, const struct gw__ep *ep, const struct gw_
 
 	memset(d, 0, sizeof(*d));
 	d->opts = *opts;
+	d->ep = *ep;
 	snprintf(d->where, sizeof(d->where), "%s", ep->text);
 	fd = gw__ep_connect(ep, diag);
 	if (fd < 0)
@@ -270,6 +271,12 @@ static int dial_connected(struct gw__dial *d, struct gw_diag *diag)
 	int err = 0;
 	socklen_t len = sizeof(err);
 
+	if (d->ep.kind == GW__EP_UNIX && connect(d->chan.fd, (struct sockaddr *)&d->ep.addr, d->ep.addr_len) &&
+	    errno != EISCONN) {
+		if (errno == EAGAIN)
+			return 0; /* still busy */
+		return gw__fail(diag, -errno, "%s: connect: %s", d->where, strerror(errno));
+	}
 	if (poll(&p, 1, 0) == 0)
 		return 0;
 	if (getsockopt(d->chan.fd, SOL_SOCKET, SO_ERROR, &err, &len))
@@ -322,6 +329,9 @@ int gw__dial_wait(struct gw__dial *d, uint64_t deadline_ns, struct gw_diag *diag
 			return gw__fail(diag, -ETIMEDOUT, "%s: no answer in time", d->where);
 		}
 		p.events = gw__dial_wants_write(d) ? POLLOUT : POLLIN;
+		/* a busy UNIX listener makes poll() return at once */
+		if (d->state == D_CONNECT && d->ep.kind == GW__EP_UNIX)
+			usleep(1000);
 		poll(&p, 1, (int)((deadline_ns - now) / 1000000) + 1);
 	}
 }

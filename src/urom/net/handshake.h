@@ -63,6 +63,7 @@ struct gw__dial_opts {
 struct gw__dial {
 	struct gw__chan chan;
 	struct gw__dial_opts opts;
+	struct gw__ep ep;
 	char where[256];
 	int state;
 	int status; /* of an ERROR frame: a doca_error_t; 0 = none came */

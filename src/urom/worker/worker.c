@@ -187,8 +187,9 @@ static int on_frame(struct gw__worker *w, struct gw__w_client *c, const struct g
 	default:
 		if (f->flags & GW__FL_OPTIONAL)
 			return 0;
-		gw__send_error(&c->chan, DOCA_ERROR_UNEXPECTED, 0, "unexpected %s frame", gw__frame_name(f->type));
-		return -EPROTO;
+		gw__send_error(&c->chan, DOCA_ERROR_UNEXPECTED, 0, "unexpected %s frame (type %u)",
+			       gw__frame_name(f->type), f->type);
+		return -ECONNABORTED; /* told already */
 	}
 }
 
