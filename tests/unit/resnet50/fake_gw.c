@@ -253,6 +253,17 @@ int gw_txq_stats(struct gw *gw, uint16_t port, uint16_t queue, struct gw_queue_s
 	return 0;
 }
 
+int gw_mem_alloc(enum gw_mem_kind kind, size_t bytes, int affinity, void **out, struct gw_diag *diag)
+{
+	*out = calloc(1, bytes);
+	return *out ? 0 : -ENOMEM;
+}
+
+void gw_mem_free(void *ptr)
+{
+	free(ptr);
+}
+
 int gw_mem_copy(void *dst, const void *src, size_t bytes)
 {
 	memcpy(dst, src, bytes);

@@ -118,10 +118,9 @@ int main(int argc, char **argv)
 	refused("memory_regions.Reorder_RX_GPU.num_bufs=8", 0, "num_bufs", "9");
 	refused("reorder.packets_per_image=96", 0, "packets_per_image", "64");
 	refused("reorder.out_payload_len=1175", 0, "out_payload_len", "2350");
-	refused("inference.height=112", 0, "reorder.out_payload_len", "write 588");
+	refused("inference.height=112", 0, "packets_per_image", "588");
 	refused("reorder.output_slot_stride=2350", 0, "output_slot_stride", "2352");
 	refused("reorder.packets_per_batch=2048", 0, "packets_per_batch", "4096");
-	refused("inference.precision=int8", 0, "inference.precision", "fp32");
 	T_RC(read_with(NULL, NULL, &s, NULL), 0);
 	T_DONE();
 }

@@ -150,6 +150,31 @@ static void dump(void)
 	T_HAS(d.text, "/nowhere/at/all");
 }
 
+/* The first images as the network would read them: every pixel exact in FLOAT16, at its place. */
+static void tensor(struct dataset *data, struct geometry *g)
+{
+	const uint8_t *frame;
+	uint16_t *half;
+	uint32_t len;
+	void *p;
+
+	g->image_out_bytes = 301056;
+	T_RC(dataset_tensor(data, g, 2, GW_MEM_HOST, &p), 0);
+	half = p;
+	for (uint32_t k = 0; k < 256; k++) {
+		T_NEED(gw__capture_next(data->capture, &frame, &len, NULL) == 1);
+		for (uint32_t i = 0; i < 1176; i += 97) {
+			uint16_t h = half[k * 1176 + i];
+			double v = h ? ldexp(1024 + (h & 1023), (h >> 10 & 31) - 25) : 0;
+
+			T_EQ(h >> 15 ? -v : v, (int8_t)frame[64 + i]);
+		}
+	}
+	gw_mem_free(p);
+	T_RC(gw__capture_rewind(data->capture), 0);
+	T_RC(dataset_tensor(data, g, 65, GW_MEM_HOST, &p), -ENODATA);
+}
+
 /* A capture of 64 pattern images on the disk, so that pixels can be compared, too. */
 static void accuracy(void)
 {
@@ -167,6 +192,7 @@ static void accuracy(void)
 	T_RC(gw__prepare(&o, &r, &d), 0);
 	T_RC(dataset_open(path, "/nowhere", true, &data, &d), 0);
 	T_OK(!data.has_labels);
+	tensor(&data, &g);
 	accuracy_measure(&sink, &data, &g, &a);
 	T_OK(a.known);
 	T_EQ(a.features.n_train + a.features.n_test, 62);
