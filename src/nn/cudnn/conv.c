@@ -403,32 +403,33 @@ static void conv_fini(struct gw__conv_env *env, struct gw__conv *c)
 	c->pack = c->plan = NULL;
 }
 
-/* Time what was offered; the index of the fastest, or -ENOTSUP. */
+/* Time what was offered; keep the fastest. Its index, or -ENOTSUP. */
 static int fastest(struct gw__conv_env *env, struct build *b, const struct gw__conv_args *args,
-		   const struct candidates *cand, double *us)
+		   const struct candidates *cand, struct gw__conv *keep)
 {
 	char text[128], line[512];
 	int best = -ENOTSUP, at = 0;
 
 	at += snprintf(line, sizeof(line), "engines for %s:", gw__conv_text(b->spec, text));
-	*us = 0;
 	for (int64_t i = 0; i < cand->n; i++) {
 		struct gw__conv c = { 0 };
 		int64_t engine;
 		bool good = deterministic(b, cand->config[i], &engine);
-		double t = 0;
 
 		if (good && !try_config(env, b->spec, args, cand->config[i], &c))
-			t = time_plan(env, &c);
-		conv_fini(env, &c);
+			c.us = time_plan(env, &c);
 		env->n_timed++;
 		if (at < (int)sizeof(line) - 40)
 			at += snprintf(line + at, sizeof(line) - (size_t)at, good ? " %lld=%.1fus" : " %lld=nondet",
-				       (long long)engine, t);
-		if (t > 0 && (best < 0 || t < *us)) {
+				       (long long)engine, c.us);
+		if (c.us > 0 && (best < 0 || c.us < keep->us)) {
+			struct gw__conv worse = *keep;
+
+			*keep = c;
+			c = worse;
 			best = (int)i;
-			*us = t;
 		}
+		conv_fini(env, &c);
 	}
 	gw__info("%s", line);
 	return best;
@@ -441,7 +442,6 @@ int gw__conv_create(struct gw__conv_env *env, const struct gw__conv_spec *spec, 
 	struct candidates cand = { .n = 0 };
 	char text[128];
 	struct gw__conv *c = gw__calloc(1, sizeof(*c));
-	double us = 0;
 	int pick = -ENOTSUP, err;
 	cudnnBackendDescriptor_t g;
 
@@ -457,13 +457,14 @@ int gw__conv_create(struct gw__conv_env *env, const struct gw__conv_spec *spec, 
 	}
 	if (cand.n)
 		pick = gw__choice_get(env->cache_path, text, (int)cand.n);
-	if (cand.n && pick < 0) {
-		pick = fastest(env, &b, args, &cand, &us);
+	if (pick >= 0) {
+		err = try_config(env, spec, args, cand.config[pick], c);
+	} else {
+		pick = cand.n ? fastest(env, &b, args, &cand, c) : -ENOTSUP;
 		if (pick >= 0)
-			gw__choice_put(env->cache_path, text, pick, us);
+			gw__choice_put(env->cache_path, text, pick, c->us);
+		err = pick < 0 ? -ENOTSUP : gw__conv_rebind(env, c); /* the workspace may have moved since */
 	}
-	err = pick < 0 ? -ENOTSUP : try_config(env, spec, args, cand.config[pick], c);
-	c->us = us;
 	if (err)
 		gw__fail(diag, err, "no cuDNN engine takes %s (%s: %s)", text, b.failed ? b.failed : "none offered",
 			 env->lib->cudnnGetErrorString(b.status));

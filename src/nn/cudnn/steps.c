@@ -127,6 +127,7 @@ static int add_conv(struct gw__exec *x, struct gw__batch *b, int i, struct gw_di
 	struct gw__conv_args a = { .x = gw__cudnn_ptr(x, op->in), .w = w->w, .bias = w->bias, .scale = w->scale,
 				   .y = gw__cudnn_ptr(x, op->out) };
 	struct gw__conv_spec spec;
+	struct gw_diag why = { "" };
 	struct gw__step *s;
 	char text[128];
 	int err;
@@ -141,11 +142,12 @@ static int add_conv(struct gw__exec *x, struct gw__batch *b, int i, struct gw_di
 		spec.z_scale = x->val[op->in2].scale / v->scale;
 	}
 	s = add_step(b, GW__STEP_CONV, op->name);
-	err = gw__conv_create(&x->env, &spec, &a, &s->conv, diag);
+	err = gw__conv_create(&x->env, &spec, &a, &s->conv, &why);
 	if (err != -ENOTSUP)
-		return err;
+		return err ? gw__fail(diag, err, "node %s: %s", op->name, why.text) : 0;
 	b->n_steps--;
-	gw__warn("node %s: no int8 engine for %s; it runs in fp16", op->name, gw__conv_text(&spec, text));
+	gw__warn("node %s: no int8 engine for %s; it runs in fp16 (%s)", op->name, gw__conv_text(&spec, text),
+		 why.text);
 	err = gw__cudnn_half_weights(x, i);
 	return err ? gw__fail(diag, err, "node %s: no memory on the card", op->name) : add_half_conv(x, b, i, diag);
 }

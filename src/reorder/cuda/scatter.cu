@@ -13,6 +13,7 @@
 #endif
 
 #define UNITS_IN_FLIGHT 5u
+#define PAIRS_IN_FLIGHT 3u
 
 /* ---- one element, exactly as convert_scalar.c defines it ------------------------------------------ */
 
@@ -28,20 +29,28 @@ GW_DEVICE uint32_t float_bits(float f)
 #endif
 }
 
-GW_DEVICE uint32_t to_fp16(int32_t x)
+/* by integer arithmetic: the definition */
+GW_DEVICE uint32_t to_fp16_bits(int32_t x)
 {
-#ifdef __CUDACC__
-	/* in two steps on purpose: a direct conversion from an integer ends at 65504 where this gives infinity */
-	uint16_t h;
-
-	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"((float)x));
-	return h;
-#else
 	uint32_t b = float_bits((float)x), sign = b >> 16 & 0x8000u, m = b & 0x7fffffffu;
 	uint32_t h = (m + 0xfffu + (m >> 13 & 1u)) >> 13;
 
 	h = m ? h - (112u << 10) : 0;
 	return sign | (h > 0x7c00u ? 0x7c00u : h);
+}
+
+/* by the card's own instruction, where the result goes into a word. ptxas 13.0 for sm_90 stores the integer's
+ * low byte in place of the result's when single bytes of it are stored: those take to_fp16_bits(). Two steps,
+ * because a direct conversion from an integer ends at 65504 where this gives infinity. */
+GW_DEVICE uint32_t to_fp16(int32_t x)
+{
+#ifdef __CUDACC__
+	uint16_t h;
+
+	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"((float)x));
+	return h;
+#else
+	return to_fp16_bits(x);
 #endif
 }
 
@@ -233,6 +242,40 @@ GW_DEVICE void packet_by_units(uint8_t *to, const uint8_t *from, uint32_t n_unit
 	}
 }
 
+/* int8 by 16-byte loads, two units each: fewer, larger reads matter when the payload lies in host memory. A last
+ * unit alone (a payload of 8 more) goes as above. */
+GW_DEVICE void packet_by_pairs(uint8_t *to, const uint8_t *from, uint32_t n_units, const uint32_t out)
+{
+	const uint32_t n_pairs = n_units / 2, n_out = 2 * unit_out(out);
+	struct unit u[PAIRS_IN_FLIGHT], second;
+	uint32_t base, k;
+
+	for (base = gw_lane_idx(); base < n_pairs; base += 32 * PAIRS_IN_FLIGHT) {
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+		for (k = 0; k < PAIRS_IN_FLIGHT; k++)
+			if (base + 32 * k < n_pairs)
+				load_words(u[k].w, from + (size_t)(base + 32 * k) * 16, 4);
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+		for (k = 0; k < PAIRS_IN_FLIGHT; k++)
+			if (base + 32 * k < n_pairs) {
+				uint8_t *at = to + (size_t)(base + 32 * k) * n_out;
+
+				second.w[0] = u[k].w[2];
+				second.w[1] = u[k].w[3];
+				convert_unit(at, &u[k], GW_K_INT8, out);
+				convert_unit(at + unit_out(out), &second, GW_K_INT8, out);
+			}
+	}
+	if (n_units & 1 && gw_lane_idx() == 31) {
+		load_words(second.w, from + (size_t)n_pairs * 16, 2);
+		convert_unit(to + (size_t)n_pairs * n_out, &second, GW_K_INT8, out);
+	}
+}
+
 /* ---- any alignment, any length: element by element ------------------------------------------------ */
 
 GW_DEVICE void store_element(uint8_t *to, int32_t x, const uint32_t out)
@@ -246,7 +289,7 @@ GW_DEVICE void store_element(uint8_t *to, int32_t x, const uint32_t out)
 		n = 1;
 		break;
 	case GW_K_FP16:
-		v = to_fp16(x);
+		v = to_fp16_bits(x);
 		n = 2;
 		break;
 	case GW_K_BF16:
@@ -325,6 +368,10 @@ GW_DEVICE void one_packet(const struct gw__scatter_args *a, const uint32_t *m, c
 	const uint8_t *from = a->src + m[0] * a->src_stride;
 	uint32_t whole, done;
 
+	if (in == GW_K_INT8 && a->pairs && m[2] >= a->payload_len) {
+		packet_by_pairs(to, from, a->n_units, out);
+		return;
+	}
 	if (a->n_units && m[2] >= a->payload_len) {
 		packet_by_units(to, from, a->n_units, in, out);
 		return;

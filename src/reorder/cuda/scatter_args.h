@@ -18,6 +18,7 @@ struct gw__scatter_args {
 	uint32_t payload_len;  /* bytes of a full payload; longer ones are cut */
 	uint32_t out_len;      /* bytes of a full payload, converted: the stride of places */
 	uint32_t n_units;      /* units of 8 elements (16 bytes for a copy) in a full payload; 0 = alignment forbids */
+	uint32_t pairs;        /* int8: sources also allow 16-byte reads */
 	uint32_t out_type;     /* enum gw__k_out */
 	uint32_t fill;         /* byte of a hole */
 	uint32_t keep;         /* holes stay as they are */

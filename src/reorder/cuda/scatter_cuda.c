@@ -115,6 +115,7 @@ int gw__scatter_cuda(const struct gw__gpu_ops *gpu, struct gw_stream *stream, co
 		.payload_len = s->payload_len,
 		.out_len = s->out_len,
 		.n_units = units(s, out),
+		.pairs = units(s, out) && (uintptr_t)s->src % 16 == 0 && s->src_stride % 16 == 0,
 		.out_type = kernel_out(s->out),
 		.fill = s->fill == GW_FILL_ZERO ? 0 : is_float ? 0xff : 0x7f,
 		.keep = s->fill == GW_FILL_KEEP,
