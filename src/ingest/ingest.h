@@ -6,10 +6,12 @@
 #include <gpuwire/gpuwire.h>
 
 #include "base/clock.h"
+#include "gpu/gpu.h"
 
 struct gw__open_opts {
 	struct gw__clock *clock; /* NULL = monotonic */
 	bool no_threads;         /* nothing runs but gw__step() */
+	const struct gw__gpu_ops *gpu; /* NULL = the backend in use */
 };
 int gw__open(const struct gw_config *cfg, const struct gw__open_opts *opts, struct gw **out,
 	     struct gw_diag *diag);

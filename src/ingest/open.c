@@ -237,7 +237,7 @@ int gw__open(const struct gw_config *config, const struct gw__open_opts *opts, s
 	gw->cfg = gw__config(config);
 	gw->clock = opts && opts->clock ? opts->clock : gw__clock_monotonic();
 	gw->no_threads = opts && opts->no_threads;
-	gw->gpu = gw__gpu();
+	gw->gpu = opts && opts->gpu ? opts->gpu : gw__gpu();
 	err = open_all(gw, &local);
 	if (err) {
 		gw_close(gw);

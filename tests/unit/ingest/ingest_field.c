@@ -32,10 +32,32 @@ static void all_fields(void)
 
 static char text[8192];
 
+/* A GPU whose memory the CPU cannot touch, unlike the emulator's: host and pinned memory can be reached. */
+static struct gw__gpu_ops far;
+static void *far_ptr[8];
+static int n_far;
+
+static int far_alloc(enum gw_mem_kind kind, size_t n_bytes, int affinity, void **out, struct gw_diag *diag)
+{
+	int err = gw__gpu()->mem_alloc(kind, n_bytes, affinity, out, diag);
+
+	if (!err && kind == GW_MEM_DEVICE)
+		far_ptr[n_far++ % 8] = *out;
+	return err;
+}
+
+static void *far_alias(const void *ptr, size_t n_bytes)
+{
+	for (int i = 0; i < 8; i++)
+		if (ptr == far_ptr[i])
+			return NULL;
+	return gw__gpu()->host_alias(ptr, n_bytes);
+}
+
 /* A reorder file with given regions, field and offset; the outcome of loading and opening it. */
 static int outcome(const char *regions, const char *queue, uint32_t bit, uint32_t offset, struct gw_diag *d)
 {
-	struct gw__open_opts o = { .no_threads = true };
+	struct gw__open_opts o = { .no_threads = true, .gpu = far.mem_alloc ? &far : NULL };
 	struct gw_config *cfg = NULL;
 	struct gw *gw = NULL;
 	int err;
@@ -81,10 +103,31 @@ static void places(void)
 	T_HAS(d.text, "64");
 }
 
+/* The header in memory the CPU cannot read: refused, and the way out is named. Split off, it is fine. */
+static void unreadable(void)
+{
+	struct gw_diag d;
+
+	far = *gw__gpu();
+	far.mem_alloc = far_alloc;
+	far.host_alias = far_alias;
+	T_RC(outcome(R("a", "device", "1240"), "a", 128, 64, &d), -EINVAL);
+	T_HAS(d.text, "device");
+	T_HAS(d.text, "split the header off");
+	T_HAS(d.text, "buf_size 18");
+	/* the number in the payload's memory is as far away */
+	T_RC(outcome(R("h", "huge", "64") R("a", "device", "1176"), "h, a", 512, 64, &d), -EINVAL);
+	T_HAS(d.text, "split the header off");
+	/* the number is readable now; what moves the payload with the CPU says that it cannot */
+	T_RC(outcome(R("h", "huge", "64") R("a", "device", "1176"), "h, a", 128, 64, &d), -ENOTSUP);
+	T_HAS(d.text, "cannot reach");
+}
+
 int main(void)
 {
 	all_fields();
 	places();
+	unreadable();
 	T_EQ(gw__alloc_live(), 0);
 	T_DONE();
 }
