@@ -154,7 +154,7 @@ static void judge_field(struct plan *p)
 	if (end > limit)
 		misfit(p, at,
 		       "the number ends at bit %u, above bit %" PRIu64 " where the payload starts; "
-								       "use an offset of "
+		       "use an offset of "
 		       "at most %" PRIu64,
 		       end, limit, limit > p->r->seq_bit_width ? limit - p->r->seq_bit_width : 0);
 }
@@ -178,10 +178,10 @@ static void judge_slots(struct plan *p)
 	if (batch > p->slots) {
 		misfit(p, key_or_map(p->qnode, "batch_size"),
 		       "value %" PRIu64 " is above the queue's %" PRIu64 " slots (num_bufs): a "
-									 "burst could never fill; "
-									 "use at most %" PRIu64
-		       ", or num_bufs %" PRIu64 " (the floor is %" PRIu64 ", %" PRIu64 " never "
-										       "starves)",
+		       "burst could never fill; "
+		       "use at most %" PRIu64 ", or num_bufs %" PRIu64 " (the floor is %" PRIu64
+		       ", %" PRIu64 " never "
+		       "starves)",
 		       batch, p->slots, p->slots >= ppb ? p->slots / ppb * ppb : p->slots, target,
 		       floor, target);
 		return;
@@ -189,8 +189,8 @@ static void judge_slots(struct plan *p)
 	if (p->slots < floor)
 		misfit(p, at,
 		       "value %" PRIu64 " is below the deadlock floor %" PRIu64 " (a full burst, "
-										"and two open "
-										"windows); "
+		       "and two open "
+		       "windows); "
 		       "use %" PRIu64 ", which never starves",
 		       p->slots, floor, target);
 	else if (p->slots < target)
@@ -256,12 +256,12 @@ static void judge_habits(struct plan *p)
 		gw__cfg_warn(p->l, key_or_map(p->at, "seq_bit_width"),
 			     "2^%u = packets_per_batch: the number says nothing of the window, so "
 			     "a gap of %" PRIu64 " packets or more is taken for another one; the "
-						 "largest safe gap is %" PRIu64,
+			     "largest safe gap is %" PRIu64,
 			     p->r->seq_bit_width, space / 2, space / 2 - 1);
 	if (p->r->tensor_declared && p->q->timeout_us)
 		gw__cfg_warn(p->l, key_or_map(p->qnode, "timeout_us"),
 			     "value %" PRIu64 " can cut a window whose sender pauses, and a data "
-					      "set padded to whole windows "
+			     "set padded to whole windows "
 			     "gains nothing by it; use 0",
 			     p->q->timeout_us);
 }
@@ -278,7 +278,7 @@ static void judge_tensor(struct plan *p)
 	if (gw__cfg_node(b, "output_slot_stride") && stride != want) {
 		misfit(p, gw__y_get(b, "output_slot_stride"),
 		       "value %" PRIu64 " is not out_payload_len %" PRIu64 " after conversion; use "
-									   "%" PRIu64,
+		       "%" PRIu64,
 		       stride, len, want);
 		return;
 	}
@@ -300,9 +300,9 @@ static void judge_tensor(struct plan *p)
 	if (bytes != image)
 		misfit(p, key_or_map(b, "packets_per_image"),
 		       "an image is %u packets x %" PRIu64 " = %" PRIu64 " bytes, but the network "
-									 "reads %" PRIu64
-		       " x %" PRIu64 " x %" PRIu64 " = %" PRIu64 " bytes; use out_payload_len "
-								 "%" PRIu64,
+		       "reads %" PRIu64 " x %" PRIu64 " x %" PRIu64 " = %" PRIu64 " bytes; use "
+										  "out_payload_len "
+		       "%" PRIu64,
 		       p->r->packets_per_group, want, image, gw__cfg_u64(inf, "channels"),
 		       gw__cfg_u64(inf, "height"), gw__cfg_u64(inf, "width"), bytes,
 		       want ? len * bytes / image : 0);
@@ -324,8 +324,8 @@ static int judge_plan(struct gw__loader *l, const struct gw_cfg_port *port,
 	if (r->payload_byte_offset >= p.packet)
 		return gw__cfg_bad(l, key_or_map(at, "payload_byte_offset"), -EINVAL,
 				   "value %u is not below the packet's %" PRIu64 " bytes "
-										 "(buf_size); use "
-										 "at most %" PRIu64,
+				   "(buf_size); use "
+				   "at most %" PRIu64,
 				   r->payload_byte_offset, p.packet, p.packet - 1);
 	p.payload = p.packet - r->payload_byte_offset;
 	if (r->tensor_declared)
@@ -362,10 +362,10 @@ static void judge_queue(struct gw__loader *l, const struct gw_cfg_port *port,
 	else if (2 * batch > slots)
 		gw__cfg_warn(l, key_or_map(n, "batch_size"),
 			     "value %" PRIu64 ": the queue's %" PRIu64 " slots (num_bufs) are "
-								       "above the deadlock floor "
-								       "%" PRIu64 " but below the "
-										  "starvation-free "
-										  "target %" PRIu64,
+			     "above the deadlock floor "
+			     "%" PRIu64 " but below the "
+			     "starvation-free "
+			     "target %" PRIu64,
 			     batch, slots, batch, 2 * batch);
 	for (uint32_t s = 1; s < q->n_regions; s++)
 		if (l->c->cfg.region[q->region[s]].num_bufs !=
@@ -379,31 +379,43 @@ static void judge_queue(struct gw__loader *l, const struct gw_cfg_port *port,
 		}
 }
 
+/* Does one queue hold what the benchmark sends, and does its split fall where the header ends? */
+static void judge_fit(struct gw__loader *l, const struct gw__ynode *b, const struct gw_cfg_queue *q,
+		      const char *port, const char *dir)
+{
+	uint64_t header = gw__cfg_u64(b, "header_size");
+	uint64_t frame = header + gw__cfg_u64(b, "payload_size"), fits = packet_of(&l->c->cfg, q);
+	uint64_t head = q->n_regions > 1 ? l->c->cfg.region[q->region[0]].buf_size : header;
+
+	if (fits < frame)
+		gw__cfg_warn(l, b,
+			     "header_size + payload_size = %" PRIu64 " is above the %s queue's "
+								     "buf_size %" PRIu64
+			     " on %s; use buf_size %" PRIu64,
+			     frame, dir, fits, port, frame);
+	if (head != header)
+		gw__cfg_warn(l, key_or_map(b, "header_size"),
+			     "header_size %" PRIu64 " is not the buf_size %" PRIu64
+			     " of the %s queue's first region on %s, where the split falls; use "
+			     "%" PRIu64,
+			     header, head, dir, port, head);
+}
+
 /* One entry of bench_tx against the ports: what it sends must fit, and be what a flow waits for. */
 static void judge_bench(struct gw__loader *l, const struct gw__ynode *b)
 {
 	uint64_t frame = gw__cfg_u64(b, "header_size") + gw__cfg_u64(b, "payload_size");
-	const struct gw_cfg *cfg = &l->c->cfg;
 	const char *port_name = gw__cfg_str(b, "interface_name");
+	const struct gw_cfg *cfg = &l->c->cfg;
 
 	for (uint32_t i = 0; i < cfg->n_ports; i++) {
 		const struct gw_cfg_port *p = &cfg->port[i];
 
 		for (uint32_t k = 0; k < p->n_txq && !strcmp(p->name, port_name); k++)
-			if (p->txq[k].id == gw__cfg_i64(b, "queue_id") &&
-			    packet_of(cfg, &p->txq[k]) < frame)
-				gw__cfg_warn(l, b,
-					     "header_size + payload_size = %" PRIu64
-					     " is above the transmit queue's buf_size %" PRIu64
-					     "; use buf_size %" PRIu64,
-					     frame, packet_of(cfg, &p->txq[k]), frame);
+			if (p->txq[k].id == gw__cfg_i64(b, "queue_id"))
+				judge_fit(l, b, &p->txq[k], p->name, "transmit");
 		for (uint32_t k = 0; k < p->n_rxq; k++)
-			if (packet_of(cfg, &p->rxq[k]) < frame)
-				gw__cfg_warn(l, b,
-					     "header_size + payload_size = %" PRIu64
-					     " is above the receive queue's buf_size %" PRIu64
-					     " on %s; use buf_size %" PRIu64,
-					     frame, packet_of(cfg, &p->rxq[k]), p->name, frame);
+			judge_fit(l, b, &p->rxq[k], p->name, "receive");
 		for (uint32_t k = 0; k < p->n_rx_flow; k++) {
 			const struct gw_match *m = &p->rx_flow[k].match;
 
@@ -412,7 +424,8 @@ static void judge_bench(struct gw__loader *l, const struct gw__ynode *b)
 				gw__cfg_warn(l, b,
 					     "header_size + payload_size - 14 = %" PRIu64
 					     " is not ipv4_len %u of flow %u on %s, which will not "
-					     "match; use ipv4_len %" PRIu64,
+					     "match; "
+					     "use ipv4_len %" PRIu64,
 					     frame - 14, m->ipv4_len, p->rx_flow[k].id, p->name,
 					     frame - 14);
 		}
@@ -432,7 +445,7 @@ static int check_bench_rx(struct gw__loader *l)
 										     "name")))
 				return gw__cfg_bad(l, key_or_map(n, "queue_id"), -EINVAL,
 						   "value %" PRId64 " is a duplicate of line %d; "
-								    "use another queue",
+						   "use another queue",
 						   gw__cfg_i64(n, "queue_id"), o->line);
 	return 0;
 }

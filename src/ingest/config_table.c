@@ -30,7 +30,7 @@ const struct gw__key gw__keys[] = {
 	  IS("core of the management and statistics thread; -1 leaves it to the scheduler") },
 	{ "stream_type", ENUM("raw|socket"), HEAD, REQ,
 	  IS("raw Ethernet frames, or TCP, UDP and RoCE sockets") },
-	{ "engine", ENUM("dpdk|socket|ibverbs|default|nic|null|xdp|sock"), HEAD, DEF("default"),
+	{ "engine", ENUM("dpdk|socket|ibverbs|default|nic|mlx5|null|xdp|sock"), HEAD, DEF("default"),
 	  IS("what brings the packets; nic is the software NIC, null measures the library's own "
 	     "overhead") },
 	{ "manager", REFUSED, HEAD, IS("an older spelling; write engine: instead") },
