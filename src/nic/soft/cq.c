@@ -89,7 +89,10 @@ void soft_cq_rx(struct soft_cq *cq, const struct soft_rq *rq, const struct soft_
 		soft_cq_close_run(cq);
 		n = 0;
 	}
+	if (!(n % MLX5_MINI_PER_SLOT)) /* written when the run closes; the consumer has the line */
+		__builtin_prefetch(slot(cq, cq->pi + mlx5_mini_slot(n)), 1);
 	if (!n) {
+		__builtin_prefetch(slot(cq, cq->pi), 1);
 		cq->run.rqn = rq->number;
 		cq->run.meta = d->meta;
 		cq->run.flow = d->flow;

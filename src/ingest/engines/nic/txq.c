@@ -225,7 +225,7 @@ static int txq_reserve(void *qp, uint32_t *slots, uint32_t n)
 
 	if (q->n_free < n) {
 		reap(q);
-		if (q->n_free < n) {
+		if (q->n_free < n && !q->lazy) {
 			q->ops->progress(q->nic, NE_BURST * 4, GW__NIC_TX);
 			reap(q);
 		}
