@@ -178,6 +178,7 @@ static int make_sender(struct app *a, struct gw_diag *diag)
 	a->tx.clock = a->clock;
 	a->tx.source = dataset_frames(&a->data);
 	a->tx.batch = a->set.tx_batch;
+	a->tx.window = a->set.geo.packets_per_batch;
 	a->tx.loop = a->opts.loop || (benching(a) && !a->opts.replay_once);
 	a->tx.has_eth_dst = a->set.has_eth_dst;
 	memcpy(a->tx.eth_dst, a->set.eth_dst, sizeof(a->tx.eth_dst));

@@ -155,8 +155,32 @@ static void close_reservation(struct pcap_tx *t)
 	t->filled = 0;
 }
 
+/* n frames have left between the times before and after. */
+static void note_sent(struct pcap_tx *t, uint64_t n, uint64_t before, uint64_t after)
+{
+	uint64_t first = atomic_fetch_add_explicit(&t->sent, n, memory_order_relaxed);
+
+	if (first && after - t->last_ns > t->gap_ns) {
+		t->gap_ns = after - t->last_ns;
+		t->gap_frame = first;
+	}
+	t->last_ns = after;
+	if (!t->window)
+		return;
+	if (first % t->window == 0)
+		t->window_ns = before;
+	if (first / t->window == (first + n) / t->window)
+		return;
+	if (after - t->window_ns > t->span_ns) {
+		t->span_ns = after - t->window_ns;
+		t->span_window = first / t->window;
+	}
+	t->window_ns = before; /* the next one's first frames left with these */
+}
+
 static enum tx_step submit(struct pcap_tx *t)
 {
+	uint64_t before = gw__now_ns(t->clock);
 	int rc = t->filled ? gw_tx_submit(t->gw, &t->tx, t->filled) : 0;
 
 	if (rc < 0) {
@@ -168,8 +192,8 @@ static enum tx_step submit(struct pcap_tx *t)
 		return TX_STEP_END;
 	}
 	t->filled -= (uint32_t)rc;
-	atomic_fetch_add_explicit(&t->sent, (uint64_t)rc, memory_order_relaxed);
-	t->last_ns = gw__now_ns(t->clock);
+	if (rc)
+		note_sent(t, (uint64_t)rc, before, gw__now_ns(t->clock));
 	if (!t->filled)
 		close_reservation(t);
 	return rc ? TX_STEP_WORK : TX_STEP_IDLE;
@@ -247,4 +271,14 @@ void pcap_tx_print(const struct pcap_tx *t)
 		" fill_failures=%" PRIu64 " no_burst_polls=%" PRIu64 ")\n",
 		sent, t->wanted, (double)(t->last_ns - t->first_ns) / 1e9, t->send_failures, t->fill_failures,
 		t->no_burst_polls);
+}
+
+void pcap_tx_print_gaps(const struct pcap_tx *t)
+{
+	fprintf(stderr, "pcap_tx_worker: longest silence %.2f ms (before frame %" PRIu64 ")", (double)t->gap_ns / 1e6,
+		t->gap_frame);
+	if (t->window)
+		fprintf(stderr, ", slowest window %.2f ms from first frame to last (window %" PRIu64 ")",
+			(double)t->span_ns / 1e6, t->span_window);
+	fputc('\n', stderr);
 }

@@ -37,6 +37,7 @@ struct pcap_tx {
 	bool loop;              /* start over until told to stop */
 	bool has_eth_dst;
 	uint8_t eth_dst[6];
+	uint32_t window;        /* frames of one window, for the longest one; 0 = not measured */
 	bool device_memory;     /* slots are not the CPU's to write: copy through the library */
 	double frames_per_s;    /* 0 = not paced */
 	atomic_bool stop;       /* set by another thread */
@@ -49,6 +50,8 @@ struct pcap_tx {
 	uint64_t fill_failures; /* frames that do not fit a slot */
 	uint64_t no_burst_polls; /* times no slot was free */
 	uint64_t first_ns, last_ns;
+	uint64_t gap_ns, gap_frame;     /* longest time between two groups of frames leaving, and before which frame */
+	uint64_t span_ns, span_window;  /* longest time from a window's first frame to its last, and which window */
 	int error;              /* what ended it early, 0 = nothing */
 
 	/* own state */
@@ -56,6 +59,7 @@ struct pcap_tx {
 	bool reserved;
 	uint32_t filled;
 	uint64_t read;          /* frames taken from the source */
+	uint64_t window_ns;     /* when the window being sent began to leave */
 	bool at_end;            /* the source has no more and nobody wants it again */
 	struct gw__event nap;   /* never signalled, kicked by pcap_tx_stop() */
 };
@@ -69,6 +73,8 @@ enum tx_step pcap_tx_step(struct pcap_tx *t);
 void pcap_tx_run(struct pcap_tx *t);
 /* The sender's line. */
 void pcap_tx_print(const struct pcap_tx *t);
+/* Its longest silences: what a receiver's deadline has to bear. */
+void pcap_tx_print_gaps(const struct pcap_tx *t);
 
 /* "aa:bb:cc:dd:ee:ff". 0 or -EINVAL. */
 int eth_addr_parse(const char *text, uint8_t mac[6]);

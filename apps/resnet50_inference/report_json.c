@@ -48,7 +48,9 @@ static void put_tx(FILE *f, const struct pcap_tx *t)
 	real(f, "seconds", (double)(t->last_ns - t->first_ns) / 1e9, ", ");
 	whole(f, "send_failures", t->send_failures, ", ");
 	whole(f, "fill_failures", t->fill_failures, ", ");
-	whole(f, "no_burst_polls", t->no_burst_polls, "},\n");
+	whole(f, "no_burst_polls", t->no_burst_polls, ", ");
+	real(f, "longest_silence_ms", (double)t->gap_ns / 1e6, ", ");
+	real(f, "slowest_window_ms", (double)t->span_ns / 1e6, "},\n");
 }
 
 static void put_rx(FILE *f, const struct rx_counters *n)

@@ -95,6 +95,9 @@ void summary_print(const struct results *r)
 {
 	if (r->tx)
 		pcap_tx_print(r->tx);
+	/* a deadline that struck was either wrong or this long overdue: say which */
+	if (r->tx && (!r->rx || r->rx->n.partial))
+		pcap_tx_print_gaps(r->tx);
 	if (!r->rx)
 		return;
 	rx_producer_print(r->rx);

@@ -40,6 +40,23 @@ same_images() {
 	"$diff" "$work/clean.features" "$out/$1.features" 512 >"$out/$1.diff" || fail "$1: no features"
 	[ -s "$out/$1.diff" ] && fail "$1: $(head -n 3 "$out/$1.diff")"
 }
+# start_receiver IMAGES: a receiver over shared memory in the background, ready when this returns; its id in rx
+start_receiver() {
+	"$bin/resnet50_inference" "$conf/resnet50_rx_xhost.yaml" --mode rx --engine nic --address "rx_port=shm:e2e$$" \
+		--set inference.onnx_path="$work/any.onnx" --model resnet18 --dataset "$work/clean.pcap" \
+		--expected-images "$1" --features "$out/a.features" >"$out/rx.out" 2>"$out/rx.err" &
+	rx=$!
+	i=0
+	while ! grep -q 'TrtRunner ready' "$out/rx.err" 2>/dev/null && [ $i -lt 600 ] && kill -0 $rx 2>/dev/null; do
+		sleep 0.1
+		i=$((i + 1))
+	done
+}
+# send_clean: the clean capture through the same shared memory, to its end
+send_clean() {
+	"$bin/resnet50_inference" "$conf/resnet50_tx_xhost.yaml" --mode tx --engine nic --address "tx_port=shm:e2e$$" \
+		--dataset "$work/clean.pcap" --replay-once >"$out/tx.out" 2>"$out/tx.err" || fail "sender: exit $?"
+}
 clean_line='rx_producer_worker: pushed 96 images (reordered_bursts=3 partial=0 dropped=0 partial_packets=0 info_failures=0 non_reordered_bursts=0 non_reordered_packets=0)'
 
 case $case in
@@ -138,6 +155,28 @@ status)
 	has "$out/network.err" 'gpuwire model --model resnet152'
 	ETH_DST_ADDR=02:00:00:00:00:0g run 2 address --dataset "$work/clean.pcap"
 	has "$out/address.err" 'ETH_DST_ADDR'
+	# what leaves is the capture, byte for byte, with the address asked for
+	ETH_DST_ADDR=02:ab:cd:ef:01:23 "$bin/resnet50_inference" "$conf/resnet50_tx_xhost.yaml" --mode tx --engine nic \
+		--address "tx_port=pcap-out:$out/sent.pcap" --dataset "$work/clean.pcap" 2>"$out/sent.err" ||
+		fail "sender into a file: exit $?"
+	[ "$(od -An -tx1 -j40 -N6 "$out/sent.pcap" | tr -d ' ')" = 02abcdef0123 ] || fail "another address was sent"
+	tail -c 1200 "$work/clean.pcap" >"$out/want"
+	tail -c 1200 "$out/sent.pcap" | cmp - "$out/want" || fail "another last frame was sent"
+	has "$out/sent.err" 'pcap_tx_worker: longest silence '
+	;;
+idle)
+	# waiting for a sender costs next to nothing: at most 1.5 % of a core, all threads together
+	start_receiver 192
+	a=$(awk '{ print $14 + $15 }' /proc/$rx/stat)
+	sleep 10
+	b=$(awk '{ print $14 + $15 }' /proc/$rx/stat)
+	awk -v t=$((b - a)) -v hz="$(getconf CLK_TCK)" 'BEGIN { exit !(t / hz / 10 <= 0.015) }' ||
+		fail "$((b - a)) ticks in 10 s"
+	send_clean
+	kill -INT $rx
+	wait $rx
+	[ $? -eq 3 ] || fail "interrupted with 96 of 192 images: another status than 3"
+	has "$out/rx.err" 'pushed 96 images'
 	;;
 bench)
 	# nobody infers and every image counts: 100 windows through the whole receive path, none of them partial
@@ -157,23 +196,29 @@ bench)
 		fail "bursts do not add up"
 	;;
 shm)
-	receive="$bin/resnet50_inference $conf/resnet50_rx_xhost.yaml --mode rx --engine nic
-		--address rx_port=shm:e2e$$ --set inference.onnx_path=$work/any.onnx --model resnet18"
-	$receive --dataset "$work/clean.pcap" --expected-images 96 --features "$out/a.features" \
-		>"$out/rx.out" 2>"$out/rx.err" &
-	rx=$!
-	i=0
-	while ! grep -q 'TrtRunner ready' "$out/rx.err" 2>/dev/null && [ $i -lt 300 ] && kill -0 $rx 2>/dev/null; do
-		sleep 0.1
-		i=$((i + 1))
-	done
-	ETH_DST_ADDR=02:00:00:00:00:02 "$bin/resnet50_inference" "$conf/resnet50_tx_xhost.yaml" --mode tx \
-		--engine nic --address "tx_port=shm:e2e$$" --dataset "$work/clean.pcap" --replay-once \
-		>"$out/tx.out" 2>"$out/tx.err" || fail "sender: exit $?"
+	start_receiver 96
+	send_clean
 	wait $rx || fail "receiver: exit $?"
 	has "$out/tx.err" 'pcap_tx_worker: sent 12288/12288 frames in '
 	has "$out/rx.err" "$clean_line"
 	same_images a
+	;;
+examples)
+	sed -e "s|<0000:00:00.0>|shm:e2e$$|" -e 's|engine: "dpdk"|engine: "nic"|' "$conf/resnet50_rx_xhost.yaml" \
+		>"$out/rx.yaml"
+	"$2/examples/02_resnet_tutorial" "$out/rx.yaml" "$work/resnet18_features.onnx" 96 >"$out/a.out" 2>"$out/a.err" &
+	rx=$!
+	sleep 3
+	send_clean
+	wait $rx || fail "02_resnet_tutorial: exit $?"
+	has "$out/a.out" 'images=96'
+	has "$out/a.err" 'pushed 96 images (dropped=0 '
+	"$2/examples/01_receive" "$out/rx.yaml" rx_port 3 >"$out/b.out" 2>"$out/b.err" &
+	rx=$!
+	sleep 1
+	send_clean
+	wait $rx || fail "01_receive: exit $?"
+	has "$out/b.out" '3 packets, ' # three tensors
 	;;
 esac
 exit $failed

@@ -157,8 +157,29 @@ static void paced(void)
 	pcap_tx_fini(&t);
 }
 
+/* A silence of 70 ms in the middle of the second window is named, with its frame and its window. */
+static void silences(void)
+{
+	start(64);
+	t.window = 32;
+	t.batch = 8;
+	T_NEED(pcap_tx_init(&t) == 0);
+	for (int i = 0; i < 8; i++) {
+		gw__clock_manual_advance(&fake.clock, i == 6 ? 70000000 : 1000000);
+		T_EQ(pcap_tx_step(&t), TX_STEP_WORK); /* reserve, fill */
+		T_EQ(pcap_tx_step(&t), TX_STEP_WORK); /* submit */
+	}
+	T_EQ(t.gap_ns, 70000000);
+	T_EQ(t.gap_frame, 48);
+	T_EQ(t.span_ns, 72000000);
+	T_EQ(t.span_window, 1);
+	pcap_tx_stop(&t);
+	pcap_tx_fini(&t);
+}
+
 int main(void)
 {
+	silences();
 	in_order();
 	new_destination();
 	too_long_for_a_slot();
