@@ -153,6 +153,14 @@ static void random_bytes(uint8_t *dst, size_t n)
 	free(p);
 }
 
+static void prepare(uint8_t *src)
+{
+	struct gw_diag d;
+
+	scatter.src = src;
+	must(gw__scatter_cuda_prepare(gpu, &scatter, false, &kernel, &d), "kernel");
+}
+
 static void device_rate(uint32_t n)
 {
 	struct job s = { .out = get(GW_MEM_DEVICE, (size_t)n * PAYLOAD * 2) }, c;
@@ -160,6 +168,7 @@ static void device_rate(uint32_t n)
 	double t, tp, tc;
 
 	s.src = get(GW_MEM_DEVICE, (size_t)n * STRIDE);
+	prepare(s.src);
 	random_bytes(s.src, (size_t)n * STRIDE);
 	make_moves(&s, n, GW_MEM_DEVICE);
 	t = time_of(queue_scatter, &s, 4);
@@ -186,6 +195,7 @@ static void window_time(uint32_t n)
 	struct job s = { .src = get(GW_MEM_DEVICE, (size_t)n * STRIDE), .out = get(GW_MEM_DEVICE, (size_t)n * PAYLOAD * 2) };
 	double alone, inside;
 
+	prepare(s.src);
 	random_bytes(s.src, (size_t)n * STRIDE);
 	for (int pinned = 0; pinned < 2; pinned++) {
 		make_moves(&s, n, pinned ? GW_MEM_HOST_PINNED : GW_MEM_DEVICE);
@@ -215,6 +225,7 @@ static void pinned_rate(uint32_t n)
 			 .out = get(GW_MEM_DEVICE, (size_t)n * PAYLOAD * 2), .sum = get(GW_MEM_DEVICE, 64) }, r;
 	double t, tr;
 
+	prepare(s.src);
 	random_bytes(s.src, (size_t)n * STRIDE);
 	make_moves(&s, n, GW_MEM_HOST_PINNED);
 	r = s;
@@ -241,7 +252,6 @@ int main(int argc, char **argv)
 	must(gw_stream_create(&stream, &d), "stream");
 	must(gw__scatter_init(&scatter, GW__SIMD_SCALAR, GW_INT8, GW_FP16, false, PAYLOAD, GW_FILL_ZERO), "scatter");
 	scatter.src_stride = STRIDE;
-	must(gw__scatter_cuda_prepare(gpu, &scatter, false, &kernel, &d), "kernel");
 	must(gpu->kernel_prepare(&k_read, &d), "kernel");
 	for (offset = 64; offset <= 72; offset += 8) {
 		device_rate(small ? 64 : 458752); /* 1.6 GB */

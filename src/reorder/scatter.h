@@ -14,6 +14,7 @@ struct gw__scatter {
 	uint32_t payload_len; /* bytes of a full payload; longer ones are cut */
 	uint32_t out_len;     /* bytes of a full payload, converted */
 	enum gw__fill fill;
+	bool src_in_host; /* launched: the payload lies in pinned host memory */
 };
 
 /* 0; -EINVAL: the pair is not known, or payload_len is no whole number of elements. */

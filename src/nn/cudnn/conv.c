@@ -22,7 +22,6 @@ struct gw__conv {
 	cudnnBackendDescriptor_t plan, pack;
 	struct gw__conv_spec spec;
 	struct gw__conv_args args;
-	float z_scale; /* what UID_ZSCALE points at, by value */
 	double us;
 };
 
@@ -89,7 +88,7 @@ static cudnnBackendDescriptor_t tensor(struct build *b, int64_t uid, cudnnDataTy
 				       int64_t h, int64_t w)
 {
 	const int64_t dims[4] = { n, c, h, w }, strides[4] = { h * w * c, 1, w * c, c }, align = 16;
-	const bool is_virtual = uid >= UID_VIRTUAL, by_value = uid == UID_ZSCALE;
+	const bool is_virtual = uid >= UID_VIRTUAL;
 	cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
 
 	set(b, d, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
@@ -99,8 +98,6 @@ static cudnnBackendDescriptor_t tensor(struct build *b, int64_t uid, cudnnDataTy
 	set(b, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &align);
 	if (is_virtual)
 		set(b, d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
-	if (by_value)
-		set(b, d, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &by_value);
 	finalize(b, d, "tensor");
 	return d;
 }
@@ -185,7 +182,7 @@ static cudnnBackendDescriptor_t graph(struct build *b, cudnnHandle_t handle)
 
 		if (s->int8) {
 			next = inner(b, CUDNN_DATA_FLOAT);
-			pointwise(b, CUDNN_POINTWISE_MUL, z, tensor(b, UID_ZSCALE, CUDNN_DATA_FLOAT, 1, 1, 1, 1),
+			pointwise(b, CUDNN_POINTWISE_MUL, z, tensor(b, UID_ZSCALE, CUDNN_DATA_FLOAT, 1, s->k, 1, 1),
 				  next);
 			z = next;
 		}
@@ -321,7 +318,7 @@ int gw__conv_rebind(struct gw__conv_env *env, struct gw__conv *c)
 	if (spec->add)
 		ADD(UID_Z, a->z);
 	if (spec->add && spec->int8)
-		ADD(UID_ZSCALE, &c->z_scale);
+		ADD(UID_ZSCALE, a->z_scale);
 #undef ADD
 	if (c->pack)
 		lib->cudnnBackendDestroyDescriptor(c->pack);
@@ -383,7 +380,6 @@ static int try_config(struct gw__conv_env *env, const struct gw__conv_spec *spec
 	memset(c, 0, sizeof(*c));
 	c->spec = *spec;
 	c->args = *args;
-	c->z_scale = spec->z_scale;
 	c->plan = plan_of(env->lib, env->handle, config);
 	if (!c->plan)
 		return -ENOTSUP;

@@ -21,7 +21,7 @@ struct gw__val {
 
 struct gw__wts {
 	bool int8;
-	void *w, *bias, *scale;          /* device */
+	void *w, *bias, *scale, *z_scale; /* device */
 	void *half_w, *half_bias;        /* int8 without an engine: the fp16 ones */
 	float *shift_dev, *scale_dev;    /* INPUT, AFFINE */
 };

@@ -301,6 +301,11 @@ static int make_int8(struct gw__exec *x, const struct gw__plan_op *op, struct gw
 		err = gw__cudnn_upload(x, scale, n_k * sizeof(float), &out->scale);
 	if (!err)
 		err = gw__cudnn_upload(x, bias, n_k * sizeof(float), &out->bias);
+	if (!err && op->in2 >= 0) {
+		for (size_t k = 0; k < n_k; k++)
+			scale[k] = x->val[op->in2].scale / ys;
+		err = gw__cudnn_upload(x, scale, n_k * sizeof(float), &out->z_scale);
+	}
 	gw__free(w);
 	gw__free(scale);
 	gw__free(bias);
@@ -355,7 +360,7 @@ void gw__cudnn_weights_free(struct gw__exec *x)
 {
 	for (uint32_t i = 0; x->wts && i < x->plan.n_ops; i++) {
 		struct gw__wts *w = &x->wts[i];
-		void *const all[] = { w->w, w->bias, w->scale, w->half_w, w->half_bias, w->shift_dev, w->scale_dev };
+		void *const all[] = { w->w, w->bias, w->scale, w->z_scale, w->half_w, w->half_bias, w->shift_dev, w->scale_dev };
 
 		for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
 			if (all[k])

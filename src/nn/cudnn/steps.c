@@ -124,8 +124,8 @@ static int add_conv(struct gw__exec *x, struct gw__batch *b, int i, struct gw_di
 	const struct gw__plan_op *op = &x->plan.ops[i];
 	const struct gw__val *v = &x->val[op->out];
 	const struct gw__wts *w = &x->wts[i];
-	struct gw__conv_args a = { .x = gw__cudnn_ptr(x, op->in), .w = w->w, .bias = w->bias, .scale = w->scale,
-				   .y = gw__cudnn_ptr(x, op->out) };
+	struct gw__conv_args a = { .x = gw__cudnn_ptr(x, op->in), .w = w->w, .bias = w->bias, 
+				   .scale = w->scale, .z_scale = w->z_scale, .y = gw__cudnn_ptr(x, op->out) };
 	struct gw__conv_spec spec;
 	struct gw_diag why = { "" };
 	struct gw__step *s;
@@ -137,10 +137,8 @@ static int add_conv(struct gw__exec *x, struct gw__batch *b, int i, struct gw_di
 	gw__cudnn_conv_spec(x, op, b->n, &spec);
 	spec.int8 = true;
 	spec.y_half = v->type == GW_K_HALF;
-	if (op->in2 >= 0) {
+	if (op->in2 >= 0)
 		a.z = gw__cudnn_ptr(x, op->in2);
-		spec.z_scale = x->val[op->in2].scale / v->scale;
-	}
 	s = add_step(b, GW__STEP_CONV, op->name);
 	err = gw__conv_create(&x->env, &spec, &a, &s->conv, &why);
 	if (err != -ENOTSUP)

@@ -5,8 +5,8 @@
 #include "gpu/gpu.h"
 #include "reorder/scatter.h"
 
-/* Load the kernel of a pair. s->src must be GPU-visible. */
-int gw__scatter_cuda_prepare(const struct gw__gpu_ops *gpu, const struct gw__scatter *s, bool swap,
+/* Load the kernel of a pair and see where s->src lies (it must be GPU-visible). */
+int gw__scatter_cuda_prepare(const struct gw__gpu_ops *gpu, struct gw__scatter *s, bool swap,
 			     const struct gw__kernel **out, struct gw_diag *diag);
 
 /* Queue one launch: moves and valid are GPU-visible and stay untouched until it has run. Neither waits nor
