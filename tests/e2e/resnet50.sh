@@ -42,6 +42,7 @@ same_images() {
 }
 # start_receiver IMAGES: a receiver over shared memory in the background, ready when this returns; its id in rx
 start_receiver() {
+	rm -f "$out/rx.err" # an earlier run's would say ready at once
 	"$bin/resnet50_inference" "$conf/resnet50_rx_xhost.yaml" --mode rx --engine nic --address "rx_port=shm:e2e$$" \
 		--set inference.onnx_path="$work/any.onnx" --model resnet18 --dataset "$work/clean.pcap" \
 		--expected-images "$1" --features "$out/a.features" >"$out/rx.out" 2>"$out/rx.err" &
