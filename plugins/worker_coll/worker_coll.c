@@ -133,6 +133,8 @@ static doca_error_t meet(struct coll_job *j)
 			return DOCA_ERROR_NOT_FOUND;
 		if (gw__mesh_id_of(addr, len, &j->mesh_ids[r]) || gw__mesh_connect(j->c->mesh, addr, len, &j->peers[r]))
 			return DOCA_ERROR_NOT_CONNECTED;
+		if (gw__mesh_is_down(j->c->mesh, j->peers[r]))
+			return DOCA_ERROR_CONNECTION_RESET; /* died before: nobody will say it again */
 	}
 	return DOCA_SUCCESS;
 }

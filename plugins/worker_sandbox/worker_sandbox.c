@@ -334,12 +334,13 @@ static doca_error_t tag_recv(struct sandbox *s, struct job *j, struct urom_unpac
 		if (r != DOCA_SUCCESS)
 			return r;
 	}
-	meet_everyone(s);
 	j->posted = true;
 	if (gw__mesh_recv(s->mesh, j->tag, j->mask, j->mem.bytes, j->cap, got, j)) {
 		j->posted = false;
 		return DOCA_ERROR_NO_MEMORY;
 	}
+	/* after posting: who is dead already is told at once, and this receive must hear it */
+	meet_everyone(s);
 	return DOCA_SUCCESS;
 }
 

@@ -14,6 +14,7 @@
 
 #define GREET_NS 1000000000u
 #define SLOW_NS 5000000000u
+#define LINGER_NS 300000000u
 
 static uint32_t index_of(const struct gw__daemon *d, const struct gw__d_conn *c)
 {
@@ -30,7 +31,8 @@ struct gw__d_conn *gw__d_conn_of(struct gw__daemon *d, uint64_t serial)
 
 void gw__d_conn_drop(struct gw__daemon *d, struct gw__d_conn *c)
 {
-	(void)d;
+	if (c->state == GW__D_RUN)
+		gw__d_drop_tickets(d, c->serial);
 	gw__chan_fini(&c->chan);
 	c->state = GW__D_FREE;
 }
@@ -74,7 +76,7 @@ static struct gw__d_conn *place(struct gw__daemon *d, uid_t uid)
 				free_one = c;
 			continue;
 		}
-		if (c->state == GW__D_GREET || c->state == GW__D_JOIN) {
+		if (c->state != GW__D_RUN) {
 			n_greet++;
 			if (!oldest || c->since_ns < oldest->since_ns)
 				oldest = c;
@@ -99,25 +101,13 @@ static void take(struct gw__daemon *d, int listener, int fd)
 	bool is_unix = d->listeners[listener].ep.kind == GW__EP_UNIX;
 	uid_t uid = (uid_t)-1;
 	struct gw__d_conn *c;
+	bool allowed;
 
 	if (is_unix && !peer_uid(fd, &uid)) {
 		close(fd);
 		return;
 	}
-	if (is_unix && !uid_allowed(d, uid)) {
-		struct gw__chan full;
-
-		gw__d_refusal(d, "uid %d is not allowed here", (int)uid);
-		d->n_turned_away++;
-		if (!gw__chan_init(&full, fd, GW__UROM_MSG_DEFAULT)) {
-			gw__send_error(&full, DOCA_ERROR_NOT_PERMITTED, 0, "user id %d is not allowed by this daemon",
-				       (int)uid);
-			/* reading first keeps the kernel from turning the close into a reset */
-			recv(fd, full.rx, full.rx_cap, MSG_DONTWAIT);
-			gw__chan_fini(&full);
-		}
-		return;
-	}
+	allowed = !is_unix || uid_allowed(d, uid);
 	c = place(d, uid);
 	if (!c) {
 		close(fd);
@@ -136,6 +126,14 @@ static void take(struct gw__daemon *d, int listener, int fd)
 	c->greet.max_msg = d->o->max_msg;
 	c->since_ns = gw__d_now();
 	c->deadline_ns = c->since_ns + GREET_NS;
+	if (!allowed) {
+		gw__d_refusal(d, "uid %d is not allowed here", (int)uid);
+		d->n_turned_away++;
+		gw__send_error(&c->chan, DOCA_ERROR_NOT_PERMITTED, 0, "user id %d is not allowed by this daemon", (int)uid);
+		shutdown(fd, SHUT_WR);
+		c->state = GW__D_LINGER;
+		c->deadline_ns = c->since_ns + LINGER_NS;
+	}
 	d->n_accepted++;
 	if (gw__d_watch(d, fd, GW__D_K_CONN, index_of(d, c))) {
 		gw__d_conn_drop(d, c);
@@ -319,8 +317,16 @@ void gw__d_conn_event(struct gw__daemon *d, uint32_t index)
 	uint64_t serial = c->serial, now = gw__d_now();
 	struct gw__frame f = { 0 };
 	struct gw_diag diag;
+	char sink[4096];
+	ssize_t got;
 	int n = 0;
 
+	if (c->state == GW__D_LINGER) {
+		got = recv(c->chan.fd, sink, sizeof(sink), MSG_DONTWAIT);
+		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+			gw__d_conn_drop(d, c);
+		return;
+	}
 	for (int i = 0; i < 32 && c->state != GW__D_FREE && c->serial == serial && !c->closing; i++) {
 		n = gw__chan_recv(&c->chan, &f, now);
 		if (n <= 0)
@@ -350,7 +356,10 @@ void gw__d_conn_tick(struct gw__daemon *d, uint64_t now_ns)
 
 		if (c->state == GW__D_FREE)
 			continue;
-		if (greeting && now_ns > c->deadline_ns) {
+		if (c->state == GW__D_LINGER) {
+			if (now_ns > c->deadline_ns)
+				gw__d_conn_drop(d, c);
+		} else if (greeting && now_ns > c->deadline_ns) {
 			gw__send_error(&c->chan, DOCA_ERROR_TIME_OUT, 0, "the greeting took longer than 1 s");
 			d->n_turned_away++;
 			gw__d_conn_drop(d, c);

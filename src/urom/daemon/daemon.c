@@ -243,7 +243,7 @@ static void dispatch(struct gw__daemon *d, uint64_t tag)
 static bool any_deadline(const struct gw__daemon *d)
 {
 	for (uint32_t i = 0; i < GW__D_CONNS; i++)
-		if (d->conns[i].state == GW__D_GREET || d->conns[i].state == GW__D_JOIN ||
+		if (d->conns[i].state == GW__D_GREET || d->conns[i].state == GW__D_JOIN || d->conns[i].state == GW__D_LINGER ||
 		    (d->conns[i].state == GW__D_RUN &&
 		     (d->conns[i].chan.partial_since_ns || gw__chan_queued(&d->conns[i].chan))))
 			return true;

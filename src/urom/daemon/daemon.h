@@ -58,6 +58,7 @@ enum gw__d_conn_state {
 	GW__D_GREET,
 	GW__D_JOIN, /* greeted as JOIN: waits for the ticket */
 	GW__D_RUN,
+	GW__D_LINGER, /* refused: reads on until the caller has read why, a moment at most */
 };
 
 struct gw__d_conn {
@@ -83,6 +84,7 @@ enum gw__d_worker_state {
 struct gw__d_ticket {
 	uint8_t bytes[GW__TICKET];
 	uint64_t until_ns; /* 0 = free */
+	uint64_t serial;   /* of the connection that asked: its end is the ticket's */
 	uid_t uid;
 };
 
@@ -180,6 +182,7 @@ void gw__d_worker_event(struct gw__daemon *d, uint32_t index);
 void gw__d_worker_exit(struct gw__daemon *d, uint32_t index);
 /* The next moment something must be looked at; UINT64_MAX = none. */
 uint64_t gw__d_pool_tick(struct gw__daemon *d, uint64_t now_ns);
+void gw__d_drop_tickets(struct gw__daemon *d, uint64_t serial);
 void gw__d_sweep(struct gw__daemon *d, pid_t pid);
 void gw__d_pool_stop(struct gw__daemon *d);
 int gw__d_stop_worker(struct gw__daemon *d, uint64_t id, uid_t uid);

@@ -123,7 +123,7 @@ static const char *read_want(struct gw__daemon *d, struct gw__d_conn *c, const s
 
 /* ---- tickets -------------------------------------------------------------------------------------- */
 
-static struct gw__d_ticket *new_ticket(struct gw__d_worker *w, uid_t uid)
+static struct gw__d_ticket *new_ticket(struct gw__d_worker *w, const struct gw__d_conn *c)
 {
 	uint64_t now = gw__d_now();
 
@@ -133,15 +133,24 @@ static struct gw__d_ticket *new_ticket(struct gw__d_worker *w, uid_t uid)
 		if (t->until_ns > now || gw__random(t->bytes, sizeof(t->bytes)))
 			continue;
 		t->until_ns = now + TICKET_NS;
-		t->uid = uid;
+		t->uid = c->uid;
+		t->serial = c->serial;
 		return t;
 	}
 	return NULL;
 }
 
+void gw__d_drop_tickets(struct gw__daemon *d, uint64_t serial)
+{
+	for (uint32_t i = 0; i < GW__UROM_MAX_WORKERS; i++)
+		for (uint32_t k = 0; d->workers[i].state != GW__D_W_FREE && k < GW__D_TICKETS; k++)
+			if (d->workers[i].tickets[k].serial == serial)
+				d->workers[i].tickets[k].until_ns = 0;
+}
+
 static void send_ready(struct gw__d_worker *w, struct gw__d_conn *c, uint64_t context)
 {
-	struct gw__d_ticket *t = new_ticket(w, c->uid);
+	struct gw__d_ticket *t = new_ticket(w, c);
 	uint8_t buf[128];
 	struct gw__tlv_w o = gw__tlv_writer(buf, sizeof(buf));
 

@@ -235,6 +235,9 @@ static uint8_t domain_progress(struct doca_ctx *ctx)
 	if (at == S_IDLE || at == S_RUN)
 		return 0;
 	r = at == S_ADDRS || at == S_TABLE ? all_workers(d) : test_oob(d);
+	for (size_t i = 0; i < d->n_workers && (r == DOCA_SUCCESS || r == DOCA_ERROR_IN_PROGRESS); i++)
+		if (gw__urom_worker_ctx(d->workers[i])->state != DOCA_CTX_STATE_RUNNING)
+			r = DOCA_ERROR_CONNECTION_RESET; /* one of ours died: the others will hear it from its address */
 	if (r == DOCA_SUCCESS) {
 		if (at == S_ADDRS)
 			r = begin_lengths(d);

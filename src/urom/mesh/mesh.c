@@ -150,6 +150,13 @@ const char *gw__mesh_channel(const struct gw__mesh *m, uint64_t peer)
 	return c && c->state == GW__M_RUN ? names[c->chan.mode] : "none";
 }
 
+bool gw__mesh_is_down(const struct gw__mesh *m, uint64_t peer)
+{
+	const struct gw__m_conn *c = conn_of(m, peer);
+
+	return !c || c->state == GW__M_DEAD;
+}
+
 int gw__mesh_connect(struct gw__mesh *m, const void *addr, size_t len, uint64_t *peer)
 {
 	struct gw__m_conn *c;

@@ -36,6 +36,9 @@ int gw__mesh_id_of(const void *addr, size_t len, uint64_t *id);
 /* A peer to send to: at once, whatever its connection does. The same address gives the same peer. */
 int gw__mesh_connect(struct gw__mesh *m, const void *addr, size_t len, uint64_t *peer);
 
+/* It was connected to and is gone. */
+bool gw__mesh_is_down(const struct gw__mesh *m, uint64_t peer);
+
 /* How a send ended: 0, -ECONNRESET, -ESHUTDOWN. Runs in progress() or in send itself. Optional. */
 typedef void (*gw__mesh_sent_t)(void *arg, int status);
 /* buf is borrowed until done. Messages to one peer arrive in order. -ENOTCONN: no such peer; -EMSGSIZE;

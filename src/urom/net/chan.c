@@ -416,7 +416,7 @@ static int recv_ring(struct gw__chan *c, struct gw__frame *f)
 		return err;
 	gw__shm_peek(&c->shm, GW__UROM_HDR, c->frame, f->len);
 	gw__shm_consume(&c->shm, padded(f->len));
-	f->payload = c->frame;
+	f->payload = f->len ? c->frame : (const uint8_t *)"";
 	return 1;
 }
 

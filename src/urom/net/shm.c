@@ -108,6 +108,8 @@ void gw__shm_peek(struct gw__shm *s, uint64_t at, void *to, size_t n)
 	uint64_t from = (s->in_head + at) & (s->size - 1);
 	size_t first = n < s->size - from ? n : (size_t)(s->size - from);
 
+	if (!n)
+		return;
 	memcpy(to, s->in_data + from, first);
 	memcpy((uint8_t *)to + first, s->in_data, n - first);
 }

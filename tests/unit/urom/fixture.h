@@ -51,9 +51,9 @@ static inline bool fixture_start(struct fixture *f, const char *endpoint, const 
 			return false;
 		snprintf(f->log, sizeof(f->log), "%s/log", f->dir);
 	}
-	if (endpoint)
+	if (endpoint && endpoint != f->endpoint)
 		snprintf(f->endpoint, sizeof(f->endpoint), "%s", endpoint);
-	else
+	else if (!endpoint)
 		snprintf(f->endpoint, sizeof(f->endpoint), "unix:%s/s", f->dir);
 	argv[n++] = f->endpoint;
 	for (int i = 0; extra && extra[i] && n < 38; i++)
@@ -154,6 +154,23 @@ static inline int children_of(pid_t parent, pid_t *out, int max)
 	if (d)
 		closedir(d);
 	return n;
+}
+
+/* Running; a zombie is not. */
+static inline bool is_alive(pid_t pid)
+{
+	char path[64], stat[256];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	stat[n > 0 ? n : 0] = '\0';
+	return strrchr(stat, ')') && !strstr(strrchr(stat, ')'), ") Z");
 }
 
 static inline bool wait_for_children(pid_t parent, int want, int ms)

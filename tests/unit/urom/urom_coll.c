@@ -206,6 +206,16 @@ static void death(struct group *g)
 		doca_pe_progress(g->s.pe);
 	T_EQ(seen.n, alive);
 	T_EQ(seen.result, DOCA_ERROR_CONNECTION_RESET);
+	/* and again: the dead stay dead, nobody waits for them */
+	memset(&seen, 0, sizeof(seen));
+	for (int r = 0; r < alive; r++) {
+		a.src_seg = a.dst_seg = seg[r];
+		T_EQ(urom_coll_start(g->w[r], &team[r], &a, (union doca_data){ .ptr = NULL }, done), DOCA_SUCCESS);
+	}
+	while (seen.n < alive && now_s() < end)
+		doca_pe_progress(g->s.pe);
+	T_EQ(seen.n, alive);
+	T_EQ(seen.result, DOCA_ERROR_CONNECTION_RESET);
 }
 
 static void run(const char *endpoint, int n, uint64_t max_count8)

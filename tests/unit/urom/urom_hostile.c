@@ -134,7 +134,7 @@ static void half_open(void)
 
 static void tickets(void)
 {
-	struct gw__dial d;
+	struct gw__dial d, host;
 	struct gw_diag why;
 	struct gw__frame f;
 	uint8_t buf[64], ticket[16] = "guessed ticket";
@@ -151,19 +151,26 @@ static void tickets(void)
 	T_OK(gw__dial_wait(&d, gw__now_ns(gw__clock_monotonic()) + 2000000000u, &why) < 0);
 	T_HAS(why.text, "ticket");
 	/* a real one, twice */
-	T_NEED(raw_greet(&d, fix.endpoint, GW__ROLE_HOST, NULL, &why));
+	T_NEED(raw_greet(&host, fix.endpoint, GW__ROLE_HOST, NULL, &why));
 	gw__tlv_put_u64(&w, GW__T_WORKER, id);
-	T_RC(gw__send_tlv(&d.chan, GW__F_SPAWN, 1, buf, w.len), 0);
-	T_EQ(raw_next(&d.chan, &f, 2000), 1);
+	T_RC(gw__send_tlv(&host.chan, GW__F_SPAWN, 1, buf, w.len), 0);
+	T_EQ(raw_next(&host.chan, &f, 2000), 1);
 	T_NEED(f.type == GW__F_READY);
 	T_RC(gw__tlv_find_copy(f.payload, f.len, GW__T_TICKET, o.ticket, 16), 0);
-	gw__chan_fini(&d.chan);
 	T_RC(gw__dial_start(&d, &ep, &o, &why), 0);
 	T_RC(gw__dial_wait(&d, gw__now_ns(gw__clock_monotonic()) + 2000000000u, &why), 0);
 	gw__chan_fini(&d.chan);
 	T_RC(gw__dial_start(&d, &ep, &o, &why), 0);
 	T_OK(gw__dial_wait(&d, gw__now_ns(gw__clock_monotonic()) + 2000000000u, &why) < 0);
 	T_HAS(why.text, "used");
+	/* one of a host that has left */
+	T_RC(gw__send_tlv(&host.chan, GW__F_SPAWN, 2, buf, w.len), 0);
+	T_EQ(raw_next(&host.chan, &f, 2000), 1);
+	T_RC(gw__tlv_find_copy(f.payload, f.len, GW__T_TICKET, o.ticket, 16), 0);
+	gw__chan_fini(&host.chan);
+	usleep(50000);
+	T_RC(gw__dial_start(&d, &ep, &o, &why), 0);
+	T_OK(gw__dial_wait(&d, gw__now_ns(gw__clock_monotonic()) + 2000000000u, &why) < 0);
 	others_unharmed();
 }
 
@@ -180,6 +187,7 @@ static bool raw_worker(struct gw__dial *d, uint32_t inflight, uint64_t features)
 	struct gw__dial_opts o = { .role = GW__ROLE_JOIN, .max_msg = 4096, .max_inflight = inflight,
 				   .features = features };
 	struct gw__ep ep;
+	bool ok;
 
 	doca_urom_worker_get_id(good_worker, &o.worker);
 	if (!raw_greet(&host, fix.endpoint, GW__ROLE_HOST, NULL, &why))
@@ -188,9 +196,10 @@ static bool raw_worker(struct gw__dial *d, uint32_t inflight, uint64_t features)
 	gw__send_tlv(&host.chan, GW__F_SPAWN, 1, buf, w.len);
 	if (raw_next(&host.chan, &f, 2000) != 1 || gw__tlv_find_copy(f.payload, f.len, GW__T_TICKET, o.ticket, 16))
 		return false;
+	ok = !gw__ep_parse(fix.endpoint, &ep, NULL) && !gw__dial_start(d, &ep, &o, &why) &&
+	     !gw__dial_wait(d, gw__now_ns(gw__clock_monotonic()) + 2000000000u, &why);
 	gw__chan_fini(&host.chan);
-	return !gw__ep_parse(fix.endpoint, &ep, NULL) && !gw__dial_start(d, &ep, &o, &why) &&
-	       !gw__dial_wait(d, gw__now_ns(gw__clock_monotonic()) + 2000000000u, &why);
+	return ok;
 }
 
 static void worker_says(const struct gw__frame *f, size_t cut, const char *want)
