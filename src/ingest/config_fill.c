@@ -461,45 +461,51 @@ static int fill_ports(struct gw__loader *l)
 	return r;
 }
 
+#define MAX_REFS (GW_MAX_PORTS * (2 * GW_MAX_QUEUES * GW_MAX_SEGS + GW_CFG_MAX_REORDER))
+
+/* Where the structs name a region: every queue's segments, every plan's output. */
+static size_t region_refs(struct gw_cfg *cfg, uint32_t *ref[MAX_REFS])
+{
+	size_t n = 0;
+
+	for (uint32_t p = 0; p < cfg->n_ports; p++) {
+		struct gw_cfg_port *port = &cfg->port[p];
+
+		for (uint32_t k = 0; k < port->n_rxq; k++)
+			for (uint32_t s = 0; s < port->rxq[k].n_regions; s++)
+				ref[n++] = &port->rxq[k].region[s];
+		for (uint32_t k = 0; k < port->n_txq; k++)
+			for (uint32_t s = 0; s < port->txq[k].n_regions; s++)
+				ref[n++] = &port->txq[k].region[s];
+		for (uint32_t k = 0; k < port->n_reorder; k++)
+			ref[n++] = &port->reorder[k].region;
+	}
+	return n;
+}
+
 /* Regions that nothing uses: a warning, or left out with the direction that used them. */
 int gw__cfg_settle_regions(struct gw__loader *l)
 {
 	const struct gw__ynode *list = gw__y_get(l->c->cfg_node, "memory_regions");
 	struct gw_cfg *cfg = &l->c->cfg;
 	bool used[GW_CFG_MAX_REGIONS] = { false }, drop = l->opts->tx_only || l->opts->rx_only;
-	uint32_t to[GW_CFG_MAX_REGIONS] = { 0 }, n = 0;
+	uint32_t *ref[MAX_REFS], to[GW_CFG_MAX_REGIONS] = { 0 }, kept = 0;
+	size_t n = region_refs(cfg, ref);
 
-	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t p = 0; p < cfg->n_ports; p++) {
-			struct gw_cfg_port *port = &cfg->port[p];
-
-			for (uint32_t k = 0; k < 2 * GW_MAX_QUEUES; k++) {
-				struct gw_cfg_queue *q = k < GW_MAX_QUEUES
-								 ? &port->rxq[k]
-								 : &port->txq[k - GW_MAX_QUEUES];
-
-				for (uint32_t s = 0; s < q->n_regions; s++) {
-					used[q->region[s]] |= !pass;
-					q->region[s] = pass ? to[q->region[s]] : q->region[s];
-				}
-			}
-			for (uint32_t k = 0; k < port->n_reorder; k++) {
-				used[port->reorder[k].region] |= !pass;
-				port->reorder[k].region = pass ? to[port->reorder[k].region]
-							       : port->reorder[k].region;
-			}
-		}
-		for (uint32_t i = 0; i < cfg->n_regions && !pass; i++) {
-			to[i] = n;
-			if (used[i] || !drop)
-				cfg->region[n++] = cfg->region[i];
-			if (!used[i] && !drop)
-				gw__cfg_warn(l, gw__y_at(list, i),
-					     "no queue and no plan uses region %s",
-					     cfg->region[i].name);
-		}
+	for (size_t i = 0; i < n; i++)
+		used[*ref[i]] = true;
+	for (uint32_t i = 0; i < cfg->n_regions; i++) {
+		if (!used[i] && drop)
+			continue;
+		if (!used[i])
+			gw__cfg_warn(l, gw__y_at(list, i), "no queue and no plan uses region %s",
+				     cfg->region[i].name);
+		to[i] = kept;
+		cfg->region[kept++] = cfg->region[i];
 	}
-	cfg->n_regions = n;
+	cfg->n_regions = kept;
+	for (size_t i = 0; i < n; i++)
+		*ref[i] = to[*ref[i]];
 	return 0;
 }
 

@@ -76,14 +76,16 @@ int gw__cfg_enum(const struct gw__ynode *map, const char *key)
 
 /* ---- by path -------------------------------------------------------------------------------- */
 
-static const char *part(const char *path, char *buf, size_t n)
+const char *gw__cfg_part(const char *path, char *key, size_t n)
 {
-	size_t len = strcspn(path, ".[");
+	size_t len;
 
-	snprintf(buf, n, "%.*s", (int)(len < n ? len : n - 1), path);
+	path += *path == '[';
+	len = strcspn(path, ".[]");
+	snprintf(key, n, "%.*s", (int)(len < n ? len : n - 1), path);
 	path += len;
-	if (*path == '.')
-		path++;
+	path += *path == ']';
+	path += *path == '.';
 	return path;
 }
 
@@ -123,13 +125,10 @@ struct gw__ynode *gw__cfg_find(const struct gw_config *c, const char *path)
 	if (!strncmp(path, "daqiri.cfg.", 11))
 		path += 11;
 	/* the library's own keys stand in cfg, the programs' at the root */
-	part(path, key, sizeof(key));
+	(void)gw__cfg_part(path, key, sizeof(key));
 	n = gw__y_get(c->cfg_node, key) ? c->cfg_node : c->tree.root;
 	while (n && *path) {
-		if (*path == '[') /* a[0].b is a.0.b */
-			path++;
-		path = part(path, key, sizeof(key));
-		key[strcspn(key, "]")] = '\0';
+		path = gw__cfg_part(path, key, sizeof(key));
 		n = step(n, key);
 	}
 	return n;
@@ -143,10 +142,7 @@ const struct gw__key *gw__cfg_row(const char *path)
 	if (!strncmp(path, "daqiri.cfg.", 11))
 		path += 11;
 	while (*path) {
-		if (*path == '[')
-			path++;
-		path = part(path, key, sizeof(key));
-		key[strcspn(key, "]")] = '\0';
+		path = gw__cfg_part(path, key, sizeof(key));
 		if (row && (is_index(key) || !*key))
 			continue;
 		row = gw__key_child(row, key);

@@ -55,6 +55,8 @@ bool gw__cfg_bool(const struct gw__ynode *map, const char *key);
 const char *gw__cfg_str(const struct gw__ynode *map, const char *key);
 /* Which of the row's words, from 0. */
 int gw__cfg_enum(const struct gw__ynode *map, const char *key);
+/* The next part of a dotted path into key; returns the rest. "a[0].b" is "a.0.b". */
+const char *gw__cfg_part(const char *path, char *key, size_t n);
 /* The row that a path speaks of, whether or not a file has the key. */
 const struct gw__key *gw__cfg_row(const char *path);
 struct gw__ynode *gw__cfg_find(const struct gw_config *c, const char *path); /* "a.b.0.c" */

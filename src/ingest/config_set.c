@@ -50,20 +50,6 @@ static int no_such(struct gw__loader *l, const char *path, const struct gw__key 
 			near ? "?" : "");
 }
 
-/* The next part of a dotted path; "a[0].b" is "a.0.b". */
-static const char *part(const char *p, char *key, size_t n)
-{
-	size_t len;
-
-	p += *p == '[';
-	len = strcspn(p, ".[]");
-	snprintf(key, n, "%.*s", (int)(len < n ? len : n - 1), p);
-	p += len;
-	p += *p == ']';
-	p += *p == '.';
-	return p;
-}
-
 static struct gw__ynode *child_of(struct gw__ynode *n, const char *key)
 {
 	struct gw__ynode *c = n->kind == GW__Y_MAP ? gw__y_get(n, key) : NULL;
@@ -91,7 +77,7 @@ static int set_path(struct gw__loader *l, const char *path, const char *value)
 	char key[GW_CFG_NAME + 1];
 
 	while (*p) {
-		p = part(p, key, sizeof(key));
+		p = gw__cfg_part(p, key, sizeof(key));
 		if (!n) {
 			row = gw__key_child(NULL, key);
 			if (!row)
