@@ -191,7 +191,8 @@ static uint32_t slot_bytes(const struct gw__slots *s)
 static void complete(struct null_rxq *q, uint32_t slot, uint32_t len, uint32_t flow, uint32_t flags,
 		     uint64_t now)
 {
-	struct done *d = &q->done[(q->head + q->n_done++) % q->p.slots.n_slots];
+	uint32_t at = q->head + q->n_done++;
+	struct done *d = &q->done[at < q->p.slots.n_slots ? at : at - q->p.slots.n_slots];
 
 	*d = (struct done){ .slot = slot, .len = len, .flow = flow, .flags = flags, .lost = q->lost,
 			    .ts_ns = now };
@@ -280,15 +281,28 @@ static void pull_in(struct null_port *port)
 
 /* ---- receive ops ----------------------------------------------------------------------------- */
 
-static void conjure(struct null_rxq *q, uint32_t n)
+/* Frames out of nothing, straight into the caller's arrays: what is left to measure is not ours. Lock held. */
+static uint32_t conjure(struct null_rxq *q, const struct gw__rx_out *out, uint32_t n)
 {
-	uint64_t now = gw__now_ns(q->port->e->clock);
+	struct null_port *port = q->port;
+	uint64_t now = out->ts_ns ? gw__now_ns(port->e->clock) : 0;
 
-	for (; n && q->n_free && q->port->e->running; n--) {
-		q->port->st.rx_wire_packets++;
-		complete(q, q->free[--q->n_free], q->port->gen, 0, GW_PKT_L3_UNKNOWN | GW_PKT_L4_UNKNOWN,
-			 now);
+	n = !port->e->running ? 0 : n < q->n_free ? n : q->n_free;
+	q->n_free -= n;
+	for (uint32_t i = 0; i < n; i++) {
+		out->slot[i] = q->free[q->n_free + i];
+		out->len[i] = port->gen;
+		out->flow[i] = 0;
+		out->pkt_flags[i] = GW_PKT_L3_UNKNOWN | GW_PKT_L4_UNKNOWN;
 	}
+	for (uint32_t i = 0; out->ts_ns && i < n; i++)
+		out->ts_ns[i] = now;
+	if (out->lost)
+		memset(out->lost, 0, n * sizeof(*out->lost));
+	port->st.rx_wire_packets += n;
+	port->st.rx_packets += n;
+	port->st.rx_bytes += (uint64_t)n * port->gen;
+	return n;
 }
 
 static int null_rx(void *arg, const struct gw__rx_out *out, uint32_t n)
@@ -297,10 +311,12 @@ static int null_rx(void *arg, const struct gw__rx_out *out, uint32_t n)
 	uint32_t i;
 
 	pthread_mutex_lock(&q->port->e->lock);
-	if (q->port->gen)
-		conjure(q, n);
-	else
-		pull_in(q->port);
+	if (q->port->gen) {
+		i = conjure(q, out, n);
+		pthread_mutex_unlock(&q->port->e->lock);
+		return (int)i;
+	}
+	pull_in(q->port);
 	for (i = 0; i < n && q->n_done; i++) {
 		const struct done *d = &q->done[q->head];
 
