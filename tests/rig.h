@@ -23,6 +23,7 @@ struct rig {
 	uint32_t n_rxq;                     /* default 1; queue i takes UDP port RIG_PORT + i, flow 200 + i */
 	bool rss;                           /* one flow over all queues */
 	bool direct, isolate, timestamps, busy, src_mac;
+	bool foreign;                       /* region rx is the application's */
 	int cpu_core;                       /* of every poller */
 	const char *payload_kind;           /* default host */
 	/* a reorder plan on queue 0; ppb 0 = none */
@@ -113,6 +114,10 @@ static inline void rig_yaml(const struct rig *r, struct rig_text *t)
 	if (r->rx_hdr)
 		rig_region(t, "rx_hdr", "host", r->rx_bufs, r->rx_hdr);
 	rig_region(t, "rx", r->payload_kind, r->rx_bufs, r->rx_size);
+	if (r->foreign) {
+		t->n -= 2; /* the closing brace and the line's end */
+		rig_put(t, ", owned: false}\n");
+	}
 	if (r->ppb)
 		rig_region(t, "out", r->out_type ? "host_pinned" : "host", r->out_bufs, r->ppb * r->payload * elem);
 	rig_put(t, "interfaces:\n  - name: tx_port\n    address: %s\n    tx:\n      queues:\n"

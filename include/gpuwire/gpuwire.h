@@ -27,6 +27,20 @@ struct gw;
  * Returns 0, -ENOMEM, -ENODEV, -ENOTSUP, -EINVAL, each with a sentence. *out only on success; nothing is
  * left half-made. Thread: any one. Caller owns: gw_close(). Blocks: allocates. */
 GW_API GW_MUST_CHECK int gw_open(const struct gw_config *cfg, struct gw **out, struct gw_diag *diag);
+/* Memory of the application's for a region that says `owned: false`. */
+struct gw_region_mem {
+	const char *name; /* as in the configuration */
+	void *ptr;        /* 64-aligned, of the region's kind: device memory from gw_mem_alloc(), host memory from
+			   * anywhere; host_pinned is made GPU-visible in place */
+	size_t n_bytes;   /* at least what gw_region_bytes() says */
+};
+/* gw_open() for a configuration that leaves some regions to the application.
+ *   mem  [n]; the memory stays the caller's and must outlive gw_close()
+ * Returns as gw_open(); -EINVAL also for a region without memory, memory without a region, or too little of it. */
+GW_API GW_MUST_CHECK int gw_open_with(const struct gw_config *cfg, const struct gw_region_mem *mem, uint32_t n,
+				      struct gw **out, struct gw_diag *diag);
+/* How many bytes a region needs: its buffers, each rounded up to 128 bytes. 0, -ENOENT. Any thread. Blocks: no. */
+GW_API GW_MUST_CHECK int gw_region_bytes(const struct gw_config *cfg, const char *name, size_t *n_bytes);
 /* Start pollers and links. 0, -EBUSY (started already), -EAGAIN (no thread), -ENODEV. */
 GW_API GW_MUST_CHECK int gw_start(struct gw *gw, struct gw_diag *diag);
 /* First half of an orderly end: stop pollers after a last flush; bursts can still be taken and released. */

@@ -32,6 +32,7 @@ struct gw__region {
 	uint32_t n_users;  /* queues and plans that share it */
 	uint32_t n_shared; /* shares handed out so far */
 	uint32_t share;    /* slots of one share */
+	bool ours, registered;
 };
 
 /* One burst: arrays of the metadata pool (raw), or a window's wrapping (plan set). */
@@ -203,7 +204,7 @@ struct gw {
 #define GW__BUDGET 1024 /* packets of one step */
 
 /* region.c */
-int gw__regions_open(struct gw *gw, struct gw_diag *diag);
+int gw__regions_open(struct gw *gw, const struct gw__open_opts *opts, struct gw_diag *diag);
 void gw__regions_close(struct gw *gw);
 /* The next share of each of n regions as paired slots. */
 int gw__slots_take(struct gw *gw, const uint32_t *region, uint32_t n, struct gw__slots *out,

@@ -12,6 +12,8 @@ struct gw__open_opts {
 	struct gw__clock *clock; /* NULL = monotonic */
 	bool no_threads;         /* nothing runs but gw__step() */
 	const struct gw__gpu_ops *gpu; /* NULL = the backend in use */
+	const struct gw_region_mem *mem; /* for regions that are not ours */
+	uint32_t n_mem;
 };
 int gw__open(const struct gw_config *cfg, const struct gw__open_opts *opts, struct gw **out,
 	     struct gw_diag *diag);

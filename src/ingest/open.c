@@ -195,7 +195,7 @@ static int queues_open(struct gw *gw, struct gw_diag *diag)
 	return err;
 }
 
-static int open_all(struct gw *gw, struct gw_diag *diag)
+static int open_all(struct gw *gw, const struct gw__open_opts *opts, struct gw_diag *diag)
 {
 	int err = gw__event_init(&gw->tend_event);
 
@@ -204,7 +204,7 @@ static int open_all(struct gw *gw, struct gw_diag *diag)
 	if (!err)
 		err = choose_engine(gw, diag);
 	if (!err)
-		err = gw__regions_open(gw, diag);
+		err = gw__regions_open(gw, opts, diag);
 	if (!err)
 		err = ports_prepare(gw);
 	if (!err)
@@ -238,7 +238,7 @@ int gw__open(const struct gw_config *config, const struct gw__open_opts *opts, s
 	gw->clock = opts && opts->clock ? opts->clock : gw__clock_monotonic();
 	gw->no_threads = opts && opts->no_threads;
 	gw->gpu = opts && opts->gpu ? opts->gpu : gw__gpu();
-	err = open_all(gw, &local);
+	err = open_all(gw, opts, &local);
 	if (err) {
 		gw_close(gw);
 		return gw__fail(diag, err, "%s", local.text[0] ? local.text : "gw_open: no memory or descriptor");
@@ -250,6 +250,16 @@ int gw__open(const struct gw_config *config, const struct gw__open_opts *opts, s
 int gw_open(const struct gw_config *cfg, struct gw **out, struct gw_diag *diag)
 {
 	return gw__open(cfg, NULL, out, diag);
+}
+
+int gw_open_with(const struct gw_config *cfg, const struct gw_region_mem *mem, uint32_t n, struct gw **out,
+		 struct gw_diag *diag)
+{
+	const struct gw__open_opts opts = { .mem = mem, .n_mem = n };
+
+	if (n && !mem)
+		return gw__fail(diag, -EINVAL, "gw_open_with: %u regions, but no array", n);
+	return gw__open(cfg, &opts, out, diag);
 }
 
 /* ---- start, stop, close ---------------------------------------------------------------------- */

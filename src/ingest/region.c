@@ -23,19 +23,56 @@ static void count_users(struct gw *gw)
 	}
 }
 
-static int region_open(struct gw *gw, uint32_t i, struct gw_diag *diag)
+static uint64_t stride_of(const struct gw_cfg_region *c)
+{
+	return (c->buf_size + 127) / 128 * 128;
+}
+
+static const struct gw_region_mem *brought(const struct gw__open_opts *opts, const char *name)
+{
+	for (uint32_t i = 0; opts && i < opts->n_mem; i++)
+		if (opts->mem[i].name && !strcmp(opts->mem[i].name, name))
+			return &opts->mem[i];
+	return NULL;
+}
+
+/* The application's memory: large enough, aligned, and visible to the GPU where the kind says so. */
+static int take_memory(struct gw *gw, const struct gw_cfg_region *c, struct gw__region *r,
+		       const struct gw_region_mem *m, struct gw_diag *diag)
+{
+	int err;
+
+	if (!m)
+		return gw__fail(diag, -EINVAL,
+				"memory region '%s': owned: false, and no memory came with gw_open_with(); bring %zu "
+				"bytes or set owned: true", c->name, r->bytes);
+	if (!m->ptr || (uintptr_t)m->ptr % 64 || m->n_bytes < r->bytes)
+		return gw__fail(diag, -EINVAL,
+				"memory region '%s': %zu bytes at %p; %zu bytes at a multiple of 64 are needed",
+				c->name, m->n_bytes, m->ptr, r->bytes);
+	if (c->kind == GW_MEM_HOST_PINNED) {
+		err = gw->gpu->host_register(m->ptr, r->bytes);
+		if (err)
+			return gw__fail(diag, err, "memory region '%s': the GPU cannot be shown this memory", c->name);
+		r->registered = true;
+	}
+	r->ptr = m->ptr;
+	return 0;
+}
+
+static int region_open(struct gw *gw, uint32_t i, const struct gw__open_opts *opts, struct gw_diag *diag)
 {
 	const struct gw_cfg_region *c = &gw->cfg->region[i];
 	struct gw__region *r = &gw->region[i];
-	uint64_t stride = (c->buf_size + 127) / 128 * 128;
+	uint64_t stride = stride_of(c);
 	int err;
 
+	if (c->owned && brought(opts, c->name))
+		return gw__fail(diag, -EINVAL,
+				"memory region '%s': memory came with gw_open_with(), but the file says owned: true; set "
+				"owned: false", c->name);
 	if (!r->n_users)
 		return 0; /* the configuration warned about it */
-	if (!c->owned)
-		return gw__fail(diag, -ENOTSUP,
-				"memory region '%s': owned: false needs memory bound by the application, "
-				"which this build does not take; set owned: true", c->name);
 	if (!c->buf_size || stride > UINT32_MAX || c->num_bufs / r->n_users == 0 ||
 	    c->num_bufs > UINT32_MAX || c->num_bufs > SIZE_MAX / stride)
 		return gw__fail(diag, -EINVAL,
@@ -45,37 +82,68 @@ static int region_open(struct gw *gw, uint32_t i, struct gw_diag *diag)
 	r->stride = (uint32_t)stride;
 	r->share = (uint32_t)(c->num_bufs / r->n_users);
 	r->bytes = (size_t)(c->num_bufs * stride);
-	err = gw->gpu->mem_alloc(c->kind, r->bytes, c->affinity, &r->ptr, diag);
+	r->ours = c->owned;
+	err = c->owned ? gw->gpu->mem_alloc(c->kind, r->bytes, c->affinity, &r->ptr, diag) :
+			 take_memory(gw, c, r, brought(opts, c->name), diag);
 	if (err)
 		return err;
 	r->host = gw->gpu->host_alias(r->ptr, r->bytes);
-	/* Pages now, not one by one while packets come; registered memory is resident anyway. An older kernel
-	 * refuses (5.14 knows it), and then they do come one by one. */
-	if (r->host)
-		(void)madvise(r->host, r->bytes, MADV_POPULATE_WRITE);
 	return 0;
 }
 
-int gw__regions_open(struct gw *gw, struct gw_diag *diag)
+static int all_known(const struct gw *gw, const struct gw__open_opts *opts, struct gw_diag *diag)
 {
-	int err = 0;
+	for (uint32_t i = 0; opts && i < opts->n_mem; i++) {
+		const char *name = opts->mem[i].name ? opts->mem[i].name : "";
+		uint32_t k = 0;
 
+		while (k < gw->cfg->n_regions && strcmp(gw->cfg->region[k].name, name))
+			k++;
+		if (k == gw->cfg->n_regions)
+			return gw__fail(diag, -EINVAL, "gw_open_with: the file has no memory region '%s'", name);
+	}
+	return 0;
+}
+
+int gw__regions_open(struct gw *gw, const struct gw__open_opts *opts, struct gw_diag *diag)
+{
+	int err = all_known(gw, opts, diag);
+
+	if (err)
+		return err;
 	gw->region = gw__calloc(gw->cfg->n_regions, sizeof(*gw->region));
 	if (!gw->region)
 		return gw__fail(diag, -ENOMEM, "no memory for %u regions", gw->cfg->n_regions);
 	count_users(gw);
 	for (uint32_t i = 0; i < gw->cfg->n_regions && !err; i++)
-		err = region_open(gw, i, diag);
+		err = region_open(gw, i, opts, diag);
 	return err;
 }
 
 void gw__regions_close(struct gw *gw)
 {
-	for (uint32_t i = 0; gw->region && i < gw->cfg->n_regions; i++)
-		if (gw->region[i].ptr)
-			gw->gpu->mem_free(gw->region[i].ptr);
+	for (uint32_t i = 0; gw->region && i < gw->cfg->n_regions; i++) {
+		struct gw__region *r = &gw->region[i];
+
+		if (r->registered)
+			gw->gpu->host_unregister(r->ptr);
+		if (r->ptr && r->ours)
+			gw->gpu->mem_free(r->ptr);
+	}
 	gw__free(gw->region);
 	gw->region = NULL;
+}
+
+int gw_region_bytes(const struct gw_config *config, const char *name, size_t *n_bytes)
+{
+	const struct gw_cfg *cfg = config ? gw__config(config) : NULL;
+
+	for (uint32_t i = 0; cfg && name && i < cfg->n_regions; i++)
+		if (!strcmp(cfg->region[i].name, name)) {
+			*n_bytes = (size_t)(cfg->region[i].num_bufs * stride_of(&cfg->region[i]));
+			return 0;
+		}
+	return -ENOENT;
 }
 
 int gw__slots_take(struct gw *gw, const uint32_t *region, uint32_t n, struct gw__slots *out,

@@ -340,6 +340,55 @@ static void release_elsewhere(const char *engine)
 	bed_close(&b);
 }
 
+/* A region in the application's own memory: packets land there and nowhere else; it is given back whole. */
+static void own_memory(const char *engine)
+{
+	struct bed b = { .r = { .batch = 8, .foreign = true, .rx_bufs = 64, .engine = engine, .address = "cable:0" } };
+	struct gw_region_mem m = { .name = "rx" };
+	struct gw_diag d = { "" };
+	struct gw_burst burst;
+	size_t need = 0;
+	uint8_t *mem;
+
+	b.cfg = rig_config(&b.r);
+	T_RC(gw_region_bytes(b.cfg, "nobody", &need), -ENOENT);
+	T_RC(gw_region_bytes(b.cfg, "rx", &need), 0);
+	T_EQ(need, 64 * 2048);
+	mem = aligned_alloc(64, need + 64);
+	T_NEED(mem);
+	memset(mem, 0xee, need + 64);
+	T_RC(gw_open(b.cfg, &b.gw, &d), -EINVAL);
+	T_HAS(d.text, "owned: false");
+	m.ptr = mem;
+	m.n_bytes = need - 1;
+	T_RC(gw_open_with(b.cfg, &m, 1, &b.gw, &d), -EINVAL);
+	T_HAS(d.text, "131072");
+	m.ptr = mem + 8;
+	m.n_bytes = need;
+	T_RC(gw_open_with(b.cfg, &m, 1, &b.gw, &d), -EINVAL);
+	m.ptr = mem;
+	m.name = "nobody";
+	T_RC(gw_open_with(b.cfg, &m, 1, &b.gw, &d), -EINVAL);
+	m.name = "tx";
+	T_RC(gw_open_with(b.cfg, &m, 1, &b.gw, &d), -EINVAL);
+	T_HAS(d.text, "owned: true");
+	m.name = "rx";
+	T_RC(gw_open_with(b.cfg, &m, 1, &b.gw, &d), 0);
+	T_RC(gw_start(b.gw, &d), 0);
+	T_EQ(bed_send(&b, 0, 8, RIG_PORT), 8);
+	T_NEED(bed_take(&b, 0, SOON, &burst) == 1);
+	for (uint32_t i = 0; i < 8; i++) {
+		uint8_t *p = burst.seg_ptr[0][i];
+
+		T_OK(p >= mem && p + burst.len[i] <= mem + need);
+		T_EQ(rig_seq(&burst, i, 16), i);
+	}
+	gw_burst_release(&burst);
+	bed_close(&b);
+	T_EQ(mem[need], 0xee);
+	free(mem);
+}
+
 static void counters(const char *engine)
 {
 	struct bed b = { .r = { .ppb = 8, .batch = 8 } };
@@ -381,6 +430,7 @@ static const struct conform_case cases[] = {
 	{ "restart under load", restart_under_load },
 	{ "several consumers", several_consumers },
 	{ "release on another thread", release_elsewhere },
+	{ "a region of the application's", own_memory },
 	{ "counters by name", counters },
 	{ NULL, NULL },
 };
