@@ -3,7 +3,7 @@
  *   copy       both ends in one thread ÷ memcpy of the same chunks
  *   hds        header and payload apart ÷ one segment, NIC in the receiver's thread; "offered" = gate shut
  *   overload   a receiver with work to do, sender not held back ÷ the same receiver, sender held back
- * Median of the runs, taken in turn. bench_nic [--runs N] [--ms N] [--json FILE]. Next: peers in this file. */
+ * Median of the runs, taken in turn. bench_nic [--runs N] [--ms N] [--cores A,B] [--json FILE]. Next: peers in this file. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ struct bed {
 	_Atomic uint64_t sent, got, sum;
 };
 
-static int n_runs = 5, run_ms = 300;
+static int n_runs = 5, run_ms = 300, core[2] = { 0, 1 };
 
 static void die(const char *what)
 {
@@ -174,7 +174,7 @@ static void *sender(void *arg)
 	struct lens l;
 	uint64_t n = 0;
 
-	(void)gw__pin_to_core(0);
+	(void)gw__pin_to_core(core[0]);
 	lens_init(b, &l);
 	while (!atomic_load_explicit(&b->stop, memory_order_relaxed)) {
 		n += send_burst(b, &l.in, l.slot);
@@ -205,7 +205,7 @@ static void *receiver(void *arg)
 	struct gw__rx_out out = { .slot = slot, .len = len, .flow = flow, .pkt_flags = flags };
 	uint64_t got = 0, sum = 0;
 
-	(void)gw__pin_to_core(1);
+	(void)gw__pin_to_core(core[1]);
 	while (!atomic_load_explicit(&b->stop, memory_order_relaxed)) {
 		int n = b->rx.rx(b->rx.q, &out, 256);
 
@@ -226,7 +226,7 @@ static void *bare_sender(void *arg)
 	struct bed *b = arg;
 	uint32_t slot[BURST], at = 0;
 
-	(void)gw__pin_to_core(0);
+	(void)gw__pin_to_core(core[0]);
 	while (!atomic_load_explicit(&b->stop, memory_order_relaxed)) {
 		uint32_t n = gw__ring_pop_n(&b->empty, slot, BURST);
 
@@ -244,7 +244,7 @@ static void *bare_receiver(void *arg)
 	uint32_t slot[256];
 	uint64_t got = 0;
 
-	(void)gw__pin_to_core(1);
+	(void)gw__pin_to_core(core[1]);
 	while (!atomic_load_explicit(&b->stop, memory_order_relaxed)) {
 		uint32_t n = gw__ring_pop_n(&b->full, slot, 256);
 
@@ -480,10 +480,12 @@ int main(int argc, char **argv)
 			n_runs = atoi(argv[++i]);
 		else if (!strcmp(argv[i], "--ms") && i + 1 < argc)
 			run_ms = atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--cores") && i + 1 < argc && sscanf(argv[i + 1], "%d,%d", &core[0], &core[1]) == 2)
+			i++;
 		else if (!strcmp(argv[i], "--json") && i + 1 < argc)
 			json = fopen(argv[++i], "w");
 		else
-			die("usage: bench_nic [--runs N] [--ms N] [--json FILE]");
+			die("usage: bench_nic [--runs N] [--ms N] [--cores A,B] [--json FILE]");
 	}
 	if (n_runs < 1 || n_runs > MAX_RUNS || run_ms < 10)
 		die("--runs 1..101, --ms at least 10");
