@@ -163,7 +163,9 @@ static void note_sent(struct pcap_tx *t, uint64_t n, uint64_t before, uint64_t a
 	if (first && after - t->last_ns > t->gap_ns) {
 		t->gap_ns = after - t->last_ns;
 		t->gap_frame = first;
+		t->gap_held_ns = t->held_ns;
 	}
+	t->held_ns = 0;
 	t->last_ns = after;
 	if (!t->window)
 		return;
@@ -229,6 +231,15 @@ static void wait_until_due(struct pcap_tx *t)
 		(void)gw__event_block(&t->nap, due - now < WAIT_SLICE_NS ? due - now : WAIT_SLICE_NS);
 }
 
+static void wait_for_room(struct pcap_tx *t)
+{
+	uint64_t since = gw__now_ns(t->clock);
+
+	if (gw_tx_wait(t->gw, t->port, t->queue, WAIT_SLICE_NS) < 0)
+		(void)gw__event_block(&t->nap, PACE_SLICE_NS);
+	t->held_ns += gw__now_ns(t->clock) - since;
+}
+
 /* Everything submitted has to leave; a held-back sender may take its time as long as frames move. */
 static void drain(struct pcap_tx *t)
 {
@@ -256,8 +267,8 @@ void pcap_tx_run(struct pcap_tx *t)
 	while ((s = pcap_tx_step(t)) != TX_STEP_END) {
 		if (s == TX_STEP_EARLY)
 			wait_until_due(t);
-		else if (s == TX_STEP_IDLE && gw_tx_wait(t->gw, t->port, t->queue, WAIT_SLICE_NS) < 0)
-			(void)gw__event_block(&t->nap, PACE_SLICE_NS);
+		else if (s == TX_STEP_IDLE)
+			wait_for_room(t);
 	}
 	drain(t);
 }
@@ -275,8 +286,8 @@ void pcap_tx_print(const struct pcap_tx *t)
 
 void pcap_tx_print_gaps(const struct pcap_tx *t)
 {
-	fprintf(stderr, "pcap_tx_worker: longest silence %.2f ms (before frame %" PRIu64 ")", (double)t->gap_ns / 1e6,
-		t->gap_frame);
+	fprintf(stderr, "pcap_tx_worker: longest silence %.2f ms (before frame %" PRIu64 ", held back %.2f ms of it)",
+		(double)t->gap_ns / 1e6, t->gap_frame, (double)t->gap_held_ns / 1e6);
 	if (t->window)
 		fprintf(stderr, ", slowest window %.2f ms from first frame to last (window %" PRIu64 ")",
 			(double)t->span_ns / 1e6, t->span_window);

@@ -51,6 +51,7 @@ struct pcap_tx {
 	uint64_t no_burst_polls; /* times no slot was free */
 	uint64_t first_ns, last_ns;
 	uint64_t gap_ns, gap_frame;     /* longest time between two groups of frames leaving, and before which frame */
+	uint64_t gap_held_ns;           /* of it, waiting because the queue or the peer took nothing */
 	uint64_t span_ns, span_window;  /* longest time from a window's first frame to its last, and which window */
 	int error;              /* what ended it early, 0 = nothing */
 
@@ -59,6 +60,7 @@ struct pcap_tx {
 	bool reserved;
 	uint32_t filled;
 	uint64_t read;          /* frames taken from the source */
+	uint64_t held_ns;       /* waited since frames last left */
 	uint64_t window_ns;     /* when the window being sent began to leave */
 	bool at_end;            /* the source has no more and nobody wants it again */
 	struct gw__event nap;   /* never signalled, kicked by pcap_tx_stop() */
