@@ -136,8 +136,9 @@ struct gw__ynode *gw__cfg_find(const struct gw_config *c, const char *path)
 
 const struct gw__key *gw__cfg_row(const char *path)
 {
-	const struct gw__key *row = NULL;
+	const struct gw__key *row = NULL, *child;
 	char key[GW_CFG_NAME + 1];
+	bool entry = false; /* the list's entry is named already */
 
 	if (!strncmp(path, "daqiri.cfg.", 11))
 		path += 11;
@@ -145,9 +146,16 @@ const struct gw__key *gw__cfg_row(const char *path)
 		path = gw__cfg_part(path, key, sizeof(key));
 		if (row && (is_index(key) || !*key))
 			continue;
-		row = gw__key_child(row, key);
-		if (!row)
+		child = gw__key_child(row, key);
+		/* "memory_regions.Data_RX.owned": an entry by its name */
+		if (!child && *path && !entry && row && row->type == GW__KEY_LIST) {
+			entry = true;
+			continue;
+		}
+		if (!child)
 			return NULL;
+		row = child;
+		entry = false;
 	}
 	return row;
 }

@@ -194,6 +194,12 @@ static void getters(void)
 	T_STR(s, "a b");
 	T_RC(gw_config_u64(c, "memory_regions.rx.num_bufs", &u, &d), 1);
 	T_EQ(u, 16384);
+	T_RC(gw_config_bool(c, "memory_regions.rx.owned", &b, &d), 0);
+	T_OK(b);
+	u = 99;
+	T_RC(gw_config_u64(c, "interfaces.rx_port.rx.queues.q.timeout_us", &u, &d), 0);
+	T_EQ(u, 0);
+	T_RC(gw_config_u64(c, "interfaces.rx_port.rx.queues.q.timout_us", &u, &d), -ENOENT);
 	T_RC(gw_config_str(c, "interfaces[0].rx.queues[0].memory_regions[0]", &s, &d), 1);
 	T_STR(s, "rx");
 	/* a program's own block, unknown to the table */
