@@ -43,7 +43,8 @@ GW_API GW_MUST_CHECK int gw_open_with(const struct gw_config *cfg, const struct 
 GW_API GW_MUST_CHECK int gw_region_bytes(const struct gw_config *cfg, const char *name, size_t *n_bytes);
 /* Start pollers and links. 0, -EBUSY (started already), -EAGAIN (no thread), -ENODEV. */
 GW_API GW_MUST_CHECK int gw_start(struct gw *gw, struct gw_diag *diag);
-/* First half of an orderly end: stop pollers after a last flush; bursts can still be taken and released. */
+/* First half of an orderly end: stop pollers after a last flush; bursts can still be taken and released, and
+ * what had no free buffer by then comes as they are. gw_start() may follow. */
 GW_API void gw_stop(struct gw *gw);
 /* Stop and free everything. NULL is fine. Bursts still held by the application are invalid afterwards. */
 GW_API void gw_close(struct gw *gw);

@@ -595,9 +595,18 @@ static int nothing(struct gw__rx_queue *q)
 
 	if (gone)
 		return gone;
-	if (atomic_load_explicit(&q->gw->closing, memory_order_acquire))
-		return gw__ring_count(&q->to_app) ? 0 : -ESHUTDOWN;
-	return atomic_load_explicit(&q->starved, memory_order_relaxed) ? -ENOBUFS : 0;
+	if (gw__ring_count(&q->to_app))
+		return 0;
+	if (atomic_load_explicit(&q->starved, memory_order_relaxed))
+		return -ENOBUFS;
+	return atomic_load_explicit(&q->gw->closing, memory_order_acquire) ? -ESHUTDOWN : 0;
+}
+
+/* After gw_stop() nobody polls: the consumer itself fetches what had no room before it released something. */
+static void take_over(struct gw__rx_queue *q)
+{
+	if (atomic_load_explicit(&q->gw->closing, memory_order_acquire) && !gw__ring_count(&q->to_app))
+		(void)gw__rxq_flush(q);
 }
 
 int gw_rx_burst(struct gw *gw, uint16_t port, uint16_t queue, struct gw_burst *burst)
@@ -609,6 +618,8 @@ int gw_rx_burst(struct gw *gw, uint16_t port, uint16_t queue, struct gw_burst *b
 		return -EINVAL;
 	if (q->cfg->poll == GW_POLL_DIRECT && !gw->no_threads && gw->started)
 		(void)gw__rxq_serve(q, (int)q->batch);
+	else
+		take_over(q);
 	if (!gw__ring_pop(&q->to_app, &b))
 		return nothing(q);
 	gw__burst_lend(b, burst);
@@ -683,6 +694,8 @@ int gw_rx_wait(struct gw *gw, uint16_t port, uint16_t queue, uint64_t timeout_ns
 
 		if (direct && live)
 			(void)gw__rxq_serve(q, (int)q->batch);
+		else
+			take_over(q);
 		if (gw__ring_count(&q->to_app))
 			return 1;
 		why = nothing(q);

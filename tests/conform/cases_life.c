@@ -102,6 +102,37 @@ static void stop_then_take(const char *engine)
 	bed_free(&b);
 }
 
+/* Stopped while every buffer was with the consumer: the rest comes as it releases, and the sums close. */
+static void stop_while_starved(const char *engine)
+{
+	struct bed b = { .r = { .ppb = 4, .batch = 32, .rx_bufs = 64, .out_bufs = 2 } };
+	struct gw_burst held[2], burst;
+	uint32_t n = 0;
+	int r;
+
+	bed_open(&b, engine);
+	T_EQ(bed_send(&b, 0, 8, RIG_PORT), 8);
+	for (int i = 0; i < 2; i++)
+		T_RC(bed_take(&b, 0, SOON, &held[i]), 1);
+	T_EQ(bed_send(&b, 8, 38, RIG_PORT), 38);
+	T_RC(gw_tx_drain(b.gw, 0, 0, SOON), 0);
+	gw_stop(b.gw);
+	T_RC(gw_rx_burst(b.gw, 1, 0, &burst), -ENOBUFS);
+	T_RC(gw_rx_wait(b.gw, 1, 0, SOON), -ENOBUFS); /* at once: only a release helps */
+	gw_burst_release(&held[0]);
+	gw_burst_release(&held[1]);
+	while ((r = gw_rx_burst(b.gw, 1, 0, &burst)) == 1) {
+		struct gw_reorder_info info;
+
+		T_RC(gw_burst_reorder_info(&burst, &info), 0);
+		n += info.source_packet_count;
+		gw_burst_release(&burst);
+	}
+	T_RC(r, -ESHUTDOWN);
+	T_EQ(n, 38);
+	bed_close(&b);
+}
+
 static void *wait_for_stop(void *arg)
 {
 	struct bed *b = arg;
@@ -423,6 +454,7 @@ static const struct conform_case cases[] = {
 	{ "start again after a stop", start_again },
 	{ "close while busy", close_busy },
 	{ "take after a stop", stop_then_take },
+	{ "stop while starved", stop_while_starved },
 	{ "a stop wakes who waits", stop_wakes },
 	{ "a packet wakes who waits", wait_wakes },
 	{ "two threads, pausing", long_run_pause },

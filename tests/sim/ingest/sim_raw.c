@@ -39,9 +39,9 @@ static uint32_t differs(struct sim *s, uint32_t k, uint32_t i)
 
 static void take(struct sim *s, uint16_t q)
 {
-	struct gw_burst *b = &s->held[s->n_held].b;
+	while (s->n_held < s->max_hold && gw_rx_burst(s->h.gw, 1, q, &s->held[s->n_held].b) == 1) {
+		const struct gw_burst *b = &s->held[s->n_held].b;
 
-	while (s->n_held < s->max_hold && gw_rx_burst(s->h.gw, 1, q, b) == 1) {
 		met.bursts++;
 		met.partial += b->n_pkts < s->h.r.batch;
 		for (uint32_t i = 0; i < b->n_pkts; i++) {
@@ -53,9 +53,7 @@ static void take(struct sim *s, uint16_t q)
 			s->held[s->n_held].gone[i] = false;
 		}
 		s->got[q] += b->n_pkts;
-		b = &s->held[++s->n_held].b;
-		if (s->n_held == HOLD)
-			break;
+		s->n_held++;
 	}
 }
 
