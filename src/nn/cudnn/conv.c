@@ -32,7 +32,7 @@ struct build {
 	cudnnBackendDescriptor_t made[MAX_DESC];
 	uint32_t n_made;
 	int64_t next_virtual;
-	cudnnBackendDescriptor_t ops[6];
+	cudnnBackendDescriptor_t ops[7];
 	int64_t n_ops;
 	cudnnStatus_t status; /* the first failure; later calls are skipped */
 	const char *failed;
@@ -180,7 +180,10 @@ static cudnnBackendDescriptor_t graph(struct build *b, cudnnHandle_t handle)
 	if (s->add) {
 		cudnnBackendDescriptor_t z = tensor(b, UID_Z, in, s->n, s->k, s->p, s->q);
 
-		if (s->int8) {
+		if (s->int8) { /* without the identity in front cuDNN 9.14 crashes while it compiles the product */
+			next = inner(b, CUDNN_DATA_FLOAT);
+			pointwise(b, CUDNN_POINTWISE_IDENTITY, z, NULL, next);
+			z = next;
 			next = inner(b, CUDNN_DATA_FLOAT);
 			pointwise(b, CUDNN_POINTWISE_MUL, z, tensor(b, UID_ZSCALE, CUDNN_DATA_FLOAT, 1, s->k, 1, 1),
 				  next);

@@ -7,8 +7,7 @@
 #include "nn/cudnn/lib.h"
 
 /* y = relu(conv(x, w) * scale[k] + bias[k] + z * z_scale[k]), sizes in elements, batch n in front.
- * fp16: no scales, bias is FLOAT16. int8: x, w, z int8, int32 sums, scales and bias FLOAT [k] (a scalar by
- * value crashes cuDNN 9.14 in such a graph), y int8 (rounded, saturated) or fp16. */
+ * fp16: no scales, bias is FLOAT16. int8: x, w, z int8, int32 sums, scales and bias FLOAT [k], y int8 (rounded, saturated) or fp16. */
 struct gw__conv_spec {
 	int64_t n, c, h, w, k, r, s, p, q; /* x (n,c,h,w), filter (k,c/groups,r,s), y (n,k,p,q) */
 	int64_t stride[2], dilation[2], pad_lo[2], pad_hi[2];
