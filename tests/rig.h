@@ -16,6 +16,7 @@
 
 struct rig {
 	const char *engine, *address;
+	const char *rx_address;             /* NULL = address */
 	uint32_t tx_bufs, tx_size;          /* defaults 256 slots of 2048 */
 	uint32_t tx_hdr;                    /* > 0: transmit in two segments */
 	uint32_t rx_bufs, rx_size, rx_hdr;  /* rx_hdr > 0: header-data split */
@@ -123,8 +124,9 @@ static inline void rig_yaml(const struct rig *r, struct rig_text *t)
 	rig_put(t, "interfaces:\n  - name: tx_port\n    address: %s\n    tx:\n      queues:\n"
 		   "      - {name: tq, id: 0, cpu_core: -1, batch_size: 64, memory_regions: [%stx]%s}\n"
 		   "  - name: rx_port\n    address: %s\n    rx:\n      flow_isolation: %s\n%s      queues:\n",
-		r->address, r->tx_hdr ? "tx_hdr, " : "", r->src_mac ? ", offloads: [tx_eth_src]" : "", r->address,
-		r->isolate ? "true" : "false", r->timestamps ? "      hardware_timestamps: true\n" : "");
+		r->address, r->tx_hdr ? "tx_hdr, " : "", r->src_mac ? ", offloads: [tx_eth_src]" : "",
+		r->rx_address ? r->rx_address : r->address, r->isolate ? "true" : "false",
+		r->timestamps ? "      hardware_timestamps: true\n" : "");
 	for (uint32_t i = 0; i < r->n_rxq; i++) {
 		rig_put(t, "      - {name: rq%u, id: %u, memory_regions: [%srx], ", i, i, r->rx_hdr ? "rx_hdr, " : "");
 		if (r->direct)
