@@ -88,6 +88,10 @@ static int region_open(struct gw *gw, uint32_t i, const struct gw__open_opts *op
 	if (err)
 		return err;
 	r->host = gw->gpu->host_alias(r->ptr, r->bytes);
+	/* Pages now, not one by one while packets come, else a run's memory grows for its first minute; registered
+	 * memory is resident anyway. A kernel before 5.14 refuses, and then they do come one by one. */
+	if (r->host && r->ours)
+		(void)madvise(r->host, r->bytes, MADV_POPULATE_WRITE);
 	return 0;
 }
 
