@@ -5,7 +5,14 @@
 
 #include "base/alloc.h"
 #include "base/diag.h"
+#include "base/log.h"
 #include "ingest/gw.h"
+
+static void use_in_queue(struct gw__region *r)
+{
+	r->n_users++;
+	r->in_queue = true;
+}
 
 static void count_users(struct gw *gw)
 {
@@ -14,10 +21,10 @@ static void count_users(struct gw *gw)
 
 		for (uint32_t i = 0; i < port->n_rxq; i++)
 			for (uint32_t s = 0; s < port->rxq[i].n_regions; s++)
-				gw->region[port->rxq[i].region[s]].n_users++;
+				use_in_queue(&gw->region[port->rxq[i].region[s]]);
 		for (uint32_t i = 0; i < port->n_txq; i++)
 			for (uint32_t s = 0; s < port->txq[i].n_regions; s++)
-				gw->region[port->txq[i].region[s]].n_users++;
+				use_in_queue(&gw->region[port->txq[i].region[s]]);
 		for (uint32_t i = 0; i < port->n_reorder && port->n_rxq; i++)
 			gw->region[port->reorder[i].region].n_users++;
 	}
