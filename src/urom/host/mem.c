@@ -76,7 +76,7 @@ doca_error_t doca_urom_worker_share_mem(struct doca_urom_worker *w, struct doca_
 	gw__tlv_put_u64(&t, GW__T_LENGTH, m->size);
 	gw__tlv_put_u32(&t, GW__T_RIGHTS, rights);
 	/* MODE 1: the descriptor went ahead on the socket, so it is there when this frame is read */
-	if (w->chan.take_fds) {
+	if (w->sends_fds) {
 		int fd = m->fd;
 		struct gw__frame side = { .type = GW__F_MEM };
 

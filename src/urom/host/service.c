@@ -19,6 +19,7 @@
 #include "urom_net/tlv.h"
 
 #define START_NS 5000000000u
+#define LOOK_EVERY 64u
 
 struct doca_urom_service_get_workers_by_gid_task {
 	struct doca_task base;
@@ -84,6 +85,7 @@ bool gw__urom_pump(struct doca_urom_service *s)
 	int n;
 
 	pthread_mutex_lock(&s->lock);
+	s->n_idle = 0;
 	while (s->connected) {
 		struct gw__urom_req **at = &s->reqs;
 
@@ -299,8 +301,16 @@ static uint8_t service_progress(struct doca_ctx *ctx)
 {
 	struct service *v = (struct service *)of(ctx);
 	struct doca_urom_service_get_workers_by_gid_task **at = &v->tasks;
-	uint8_t did = gw__urom_pump(&v->pub);
-	bool alive;
+	uint8_t did = 0;
+	bool alive, look;
+
+	/* a polling program shares this turn with its workers: a connection where nothing is asked is looked at
+	 * now and then, and after every sleep */
+	pthread_mutex_lock(&v->pub.lock);
+	look = v->pub.reqs || ++v->pub.n_idle >= LOOK_EVERY || !v->pub.connected;
+	pthread_mutex_unlock(&v->pub.lock);
+	if (look)
+		did = gw__urom_pump(&v->pub);
 
 	while (*at) {
 		struct doca_urom_service_get_workers_by_gid_task *t = *at;
@@ -336,6 +346,7 @@ static bool service_arm(struct doca_ctx *ctx)
 	bool waiting;
 
 	pthread_mutex_lock(&s->lock);
+	s->n_idle = LOOK_EVERY;
 	waiting = !s->connected || gw__chan_arm(&s->chan) || gw__chan_queued(&s->chan);
 	for (struct doca_urom_service_get_workers_by_gid_task *t = ((struct service *)s)->tasks; t; t = t->next)
 		waiting |= t->req.done;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -153,6 +154,7 @@ static void on_spawned(struct doca_urom_worker *w)
 				      .key = &w->service->key, .max_inflight = w->max_inflight };
 	doca_error_t r = (doca_error_t)w->req.status;
 	struct gw__frame f = { .payload = w->req.reply, .len = w->req.len };
+	const char *plain = getenv("DOCA_UROM_CHANNEL"); /* "socket": no upgrade */
 	char text[400];
 	int err = 0;
 
@@ -172,7 +174,7 @@ static void on_spawned(struct doca_urom_worker *w)
 	w->phase = GW__W_NONE;
 	if (r == DOCA_SUCCESS) {
 		opts.worker = w->id;
-		if (w->service->ep.kind == GW__EP_UNIX)
+		if (w->service->ep.kind == GW__EP_UNIX && !(plain && !strcmp(plain, "socket")))
 			opts.features = GW__FEAT_SHM;
 		else if (w->service->ep.kind == GW__EP_UCX)
 			opts.features = GW__FEAT_UCX;
@@ -200,6 +202,8 @@ static uint8_t step_dial(struct doca_urom_worker *w)
 		return 1;
 	}
 	w->chan = w->dial.chan;
+	w->sends_fds = w->chan.take_fds;
+	w->chan.take_fds = false; /* nothing more comes with descriptors */
 	w->has_chan = true;
 	w->agreed_msg = w->dial.max_msg;
 	w->dest = w->dial.dest;
@@ -330,6 +334,8 @@ static uint8_t step_run(struct doca_urom_worker *w)
 		did = 1;
 		if (!on_frame(w, &f))
 			return 1;
+		if (!gw__chan_has_more(&w->chan))
+			break; /* the next turn asks the kernel */
 	}
 	if (n < 0) {
 		gw__fail(&w->diag, 0, "worker %llu: %s", (unsigned long long)w->id,

@@ -66,6 +66,7 @@ struct doca_urom_worker {
 	struct gw__dial dial;
 	struct gw__chan chan;
 	bool has_chan;
+	bool sends_fds; /* a UNIX channel */
 	uint32_t agreed_msg;
 	uint64_t dest;
 	struct gw_diag diag;

@@ -13,6 +13,7 @@
 
 #define RX_START (16u << 10)
 #define TX_LIMIT (1u << 20)
+#define SMALL_FRAME 512u /* sent from one buffer: one copy is cheaper than a second piece */
 #define LOOK_EVERY 256u /* ring polls between looks at the socket */
 
 int gw__chan_init(struct gw__chan *c, int fd, uint32_t max_msg)
@@ -134,11 +135,19 @@ static int send_sock(struct gw__chan *c, const uint8_t *hdr, const struct gw__fr
 	struct iovec iov[2] = { { .iov_base = (void *)(uintptr_t)hdr, .iov_len = GW__UROM_HDR },
 				{ .iov_base = (void *)(uintptr_t)f->payload, .iov_len = f->len } };
 	struct msghdr m = { .msg_iov = iov, .msg_iovlen = f->len ? 2 : 1 };
+	uint8_t small[GW__UROM_HDR + SMALL_FRAME];
 	ssize_t n;
 
-	do
-		n = sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
+	if (f->len && f->len <= SMALL_FRAME) {
+		memcpy(small, hdr, GW__UROM_HDR);
+		memcpy(small + GW__UROM_HDR, f->payload, f->len);
+	}
+	do {
+		if (f->len > SMALL_FRAME)
+			n = sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+		else
+			n = send(c->fd, f->len ? small : hdr, GW__UROM_HDR + f->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
 	if (n < 0 && errno != EAGAIN)
 		return dead_tx(c, errno == EPIPE ? -ECONNRESET : -errno);
 	if (n < 0)
@@ -329,12 +338,17 @@ static int fill(struct gw__chan *c)
 			    .msg_controllen = sizeof(ctl) };
 	ssize_t n;
 
-	do
-		n = recvmsg(c->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	/* without room for descriptors the kernel drops those that come */
+	do {
+		if (c->take_fds)
+			n = recvmsg(c->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		else
+			n = recv(c->fd, iov.iov_base, iov.iov_len, MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == EAGAIN ? 0 : -errno;
-	keep_fds(c, &m);
+	if (c->take_fds)
+		keep_fds(c, &m);
 	if (n == 0)
 		return -ECONNRESET;
 	c->rx_have += (size_t)n;

@@ -70,6 +70,11 @@ static inline size_t gw__chan_queued(const struct gw__chan *c)
 }
 /* Room for a frame of this payload without going over the limit? */
 bool gw__chan_has_room(const struct gw__chan *c, uint32_t len);
+/* Would recv() answer without asking the kernel? Ring and UCX: looking costs nothing, so yes. */
+static inline bool gw__chan_has_more(const struct gw__chan *c)
+{
+	return c->mode != GW__CHAN_SOCK || c->rx_have - c->rx_at >= GW__UROM_HDR;
+}
 /* The next received descriptor, the caller's now; -1 = none. */
 int gw__chan_take_fd(struct gw__chan *c);
 /* Upgrade: from now on frames travel by ring. Takes bells; memfd stays the caller's. */

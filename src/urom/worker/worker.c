@@ -216,7 +216,8 @@ static bool step_client(struct gw__worker *w, struct gw__w_client *c, uint64_t n
 			break;
 		i++;
 		n = on_frame(w, c, &f);
-		if (n < 0)
+		/* answer what is here before asking the kernel for more */
+		if (n < 0 || !gw__chan_has_more(&c->chan))
 			break;
 	}
 	if (n == 0 && c->chan.err)
