@@ -3,6 +3,7 @@
 #ifndef GW_NN_BACKEND_H
 #define GW_NN_BACKEND_H
 
+#include "nn/equalise.h"
 #include "nn/plan.h"
 
 #include <gpuwire/nn.h>
@@ -18,6 +19,8 @@ struct gw__exec_cfg {
 	enum gw_nn_precision precision;
 	const char *plan_cache; /* folder for what a backend wants to keep; NULL = none */
 	const float *peaks; /* GW_NN_INT8: [n_values] largest magnitude of each value, from calibration */
+	const float *means; /* GW_NN_INT8: mean of each channel of each value (nn/equalise.h), or NULL */
+	uint32_t n_wide_ops; /* GW_NN_INT8: that many first operations keep more than 8 bits */
 };
 
 struct gw__nn_backend {
@@ -32,6 +35,9 @@ struct gw__nn_backend {
 	const char *(*name)(const struct gw__exec *x);
 	/* Largest magnitude of each value of the plan over n samples, added to peaks[n_values]; FLOAT plans only. */
 	int (*measure)(struct gw__exec *x, const void *input, uint32_t n, float *peaks);
+	/* The same a channel, for backends that take an equalised plan; means are added up over samples. NULL = the
+	 * backend has no use for it, and `measure` is called instead. */
+	int (*measure_channels)(struct gw__exec *x, const void *input, uint32_t n, struct gw__chan_stats *stats);
 	/* Where the time of n samples goes: one row a step. NULL = not offered. */
 	int (*profile)(struct gw__exec *x, uint32_t n, void (*row)(void *ctx, const char *text, double us),
 		       void *ctx);

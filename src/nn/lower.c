@@ -473,7 +473,7 @@ int gw__plan_make(const struct gw__graph *g, struct gw__plan *plan, struct gw_di
 {
 	struct gw__pool work = {0};
 	struct gw__lower l = {.g = g, .plan = plan, .diag = diag};
-	size_t n_ops = (size_t)g->n_nodes + 1;
+	size_t n_ops = (size_t)g->n_nodes + 2; /* the input, and a tail that may be added */
 	int err;
 
 	memset(plan, 0, sizeof(*plan));
@@ -500,4 +500,30 @@ void gw__plan_fini(struct gw__plan *plan)
 {
 	gw__pool_fini(&plan->pool);
 	memset(plan, 0, sizeof(*plan));
+}
+
+int gw__plan_add_tail(struct gw__plan *plan)
+{
+	const struct gw__plan_op *end = &plan->ops[plan->output];
+	struct gw__plan_op *op = &plan->ops[plan->n_ops];
+	size_t n_chan = (size_t)plan->shapes[plan->output].c;
+
+	if (end->kind == GW__PLAN_DENSE || end->kind == GW__PLAN_AFFINE)
+		return 0;
+	op->scale = copy_floats(&plan->pool, NULL, n_chan);
+	op->shift = copy_floats(&plan->pool, NULL, n_chan);
+	op->name = gw__pool_strdup(&plan->pool, "tail");
+	if (!op->scale || !op->shift || !op->name)
+		return -ENOMEM;
+	for (size_t c = 0; c < n_chan; c++)
+		op->scale[c] = 1.0f;
+	op->kind = GW__PLAN_AFFINE;
+	op->in = plan->output;
+	op->in2 = -1;
+	op->out = (int)plan->n_values;
+	op->groups = 1;
+	plan->shapes[plan->n_values++] = plan->shapes[plan->output];
+	plan->output = op->out;
+	plan->n_ops++;
+	return 0;
 }

@@ -5,12 +5,15 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/diag.h"
+#include "base/log.h"
 #include "nn/backend.h"
 #include "nn/nn_internal.h"
 #include "nn/onnx/onnx.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -148,30 +151,182 @@ static const struct gw__nn_backend *pick_backend(struct gw_nn_opts *o, struct gw
 	return b;
 }
 
-/* Run without calibration over the calibration inputs and note each value's largest magnitude. */
-static int calibrate(const struct gw__nn_backend *backend, const struct file *f, const struct gw_nn_opts *o,
-		     float *peaks, struct gw_diag *diag)
+/* ---- whole numbers -------------------------------------------------------------------------------- */
+
+/* The least cosine of a calibration input's features to FLOAT's that is let pass; strangers do a little worse. */
+#define LEAST_COSINE 0.9993
+#define N_SHARES 4u /* of the operations: none stay wide, a quarter, half, three quarters, then all */
+
+/* What calibration found. */
+struct calib {
+	float *peaks;                      /* [n_values] */
+	struct gw__chan_stats stats, work; /* as measured; and after equalisation. Unused: NULL */
+	float *features;                   /* FLOAT's, [calib_n][n_features] */
+	size_t n_chans, n_features;
+};
+
+static void calib_fini(struct calib *c)
+{
+	gw__free(c->peaks);
+	gw__free(c->stats.peak);
+	gw__free(c->stats.mean);
+	gw__free(c->work.peak);
+	gw__free(c->work.mean);
+	gw__free(c->features);
+}
+
+static int calib_init(struct calib *c, const struct gw__plan *plan, uint32_t calib_n, struct gw_diag *diag)
+{
+	c->n_chans = gw__chan_at(plan, plan->n_values);
+	c->n_features = gw__shape_elems(&plan->shapes[plan->output]);
+	c->peaks = gw__calloc(plan->n_values, sizeof(float));
+	c->stats.peak = gw__calloc(c->n_chans, sizeof(float));
+	c->stats.mean = gw__calloc(c->n_chans, sizeof(float));
+	c->work.peak = gw__calloc(c->n_chans, sizeof(float));
+	c->work.mean = gw__calloc(c->n_chans, sizeof(float));
+	c->features = gw__calloc(calib_n, c->n_features * sizeof(float));
+	if (!c->peaks || !c->stats.peak || !c->stats.mean || !c->work.peak || !c->work.mean || !c->features)
+		return gw__fail(diag, -ENOMEM, "nn: out of memory");
+	return 0;
+}
+
+/* Run without calibration over the calibration inputs and note what each value holds. Takes *plan. */
+static int calibrate(const struct gw__nn_backend *backend, struct gw__plan *plan, const struct gw_nn_opts *o,
+		     struct calib *c, struct gw_diag *diag)
 {
 	struct gw__exec_cfg cfg = {.max_batch = o->calib_n < 8 ? o->calib_n : 8, .n_threads = o->n_threads,
 				   .precision = backend->best, .plan_cache = o->plan_cache};
+	size_t sample = gw__shape_elems(&plan->shapes[plan->ops[0].out]) * 2;
 	const unsigned char *at = o->calibration;
 	struct gw__exec *x = NULL;
+	const float *f;
+	int err = backend->create(plan, &cfg, &x, diag);
+
+	if (err)
+		return err;
+	for (uint32_t done = 0; !err && done < o->calib_n; done += cfg.max_batch) {
+		uint32_t n = o->calib_n - done < cfg.max_batch ? o->calib_n - done : cfg.max_batch;
+
+		if (!backend->measure_channels) {
+			err = backend->measure(x, at + done * sample, n, c->peaks);
+			continue;
+		}
+		err = backend->measure_channels(x, at + done * sample, n, &c->stats);
+		if (!err)
+			err = backend->wait(x, 0, &f);
+		if (!err)
+			memcpy(c->features + done * c->n_features, f, n * c->n_features * sizeof(float));
+	}
+	backend->destroy(x);
+	for (size_t i = 0; i < c->n_chans; i++)
+		c->stats.mean[i] /= (float)o->calib_n;
+	return err ? gw__fail(diag, err, "nn: calibration failed") : 0;
+}
+
+static double cosine(const float *a, const float *b, size_t n)
+{
+	double ab = 0, aa = 0, bb = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		ab += (double)a[i] * (double)b[i];
+		aa += (double)a[i] * (double)a[i];
+		bb += (double)b[i] * (double)b[i];
+	}
+	return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : aa == bb ? 1.0 : 0.0;
+}
+
+/* The smallest cosine of x's features to FLOAT's over the calibration inputs. */
+static int worst_cosine(const struct gw__nn_backend *backend, struct gw__exec *x, const struct gw_nn_opts *o,
+			const struct calib *c, size_t sample, double *out)
+{
+	uint32_t step = o->max_batch < o->calib_n ? o->max_batch : o->calib_n;
+	const float *f;
+	int err = 0;
+
+	*out = 1.0;
+	for (uint32_t done = 0; !err && done < o->calib_n; done += step) {
+		uint32_t n = o->calib_n - done < step ? o->calib_n - done : step;
+
+		err = backend->submit(x, (const unsigned char *)o->calibration + done * sample, n, NULL, 0);
+		if (!err)
+			err = backend->wait(x, 0, &f);
+		for (uint32_t i = 0; !err && i < n; i++)
+			*out = fmin(*out, cosine(f + i * c->n_features, c->features + (done + i) * c->n_features,
+						 c->n_features));
+	}
+	return err;
+}
+
+/* One attempt: a fresh plan, its channels brought to one range, the first operations left wide. */
+static int try_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn_opts *o, struct calib *c,
+		    uint32_t share, double *cos_min, struct gw_diag *diag)
+{
+	struct gw__exec_cfg cfg = {.max_batch = o->max_batch, .n_threads = o->n_threads, .precision = GW_NN_INT8,
+				   .plan_cache = o->plan_cache, .peaks = c->peaks, .means = c->work.mean};
 	struct gw__plan plan;
 	size_t sample;
 	int err = plan_from_bytes(f, &plan, diag);
 
 	if (err)
 		return err;
-	sample = gw__shape_elems(&plan.shapes[plan.ops[0].out]) * 2;
-	err = backend->create(&plan, &cfg, &x, diag);
-	for (uint32_t done = 0; !err && done < o->calib_n; done += cfg.max_batch) {
-		uint32_t n = o->calib_n - done < cfg.max_batch ? o->calib_n - done : cfg.max_batch;
-
-		err = backend->measure(x, at + done * sample, n, peaks);
-		if (err)
-			gw__fail(diag, err, "nn: calibration failed");
+	memcpy(c->work.peak, c->stats.peak, c->n_chans * sizeof(float));
+	memcpy(c->work.mean, c->stats.mean, c->n_chans * sizeof(float));
+	if (gw__plan_add_tail(&plan) < 0 || gw__plan_equalise(&plan, &c->work, c->peaks) < 0) {
+		gw__plan_fini(&plan);
+		return gw__fail(diag, -ENOMEM, "nn: out of memory");
 	}
-	backend->destroy(x);
+	cfg.n_wide_ops = (uint32_t)((uint64_t)plan.n_ops * share / N_SHARES);
+	sample = gw__shape_elems(&plan.shapes[plan.ops[0].out]) * 2;
+	err = nn->backend->create(&plan, &cfg, &nn->exec, diag);
+	if (err)
+		return err;
+	err = worst_cosine(nn->backend, nn->exec, o, c, sample, cos_min);
+	if (err)
+		return gw__fail(diag, err, "nn: calibration failed");
+	gw__info("nn: int8, %u first operations wide: smallest cosine to FLOAT %.6f", cfg.n_wide_ops, *cos_min);
+	return 0;
+}
+
+/* As few wide operations as the calibration inputs allow. */
+static int search_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn_opts *o, struct calib *c,
+		       struct gw_diag *diag)
+{
+	double cos_min = 0.0;
+	int err = 0;
+
+	for (uint32_t share = 0; !err && cos_min < LEAST_COSINE && share <= N_SHARES; share++) {
+		nn->backend->destroy(nn->exec);
+		nn->exec = NULL;
+		err = try_int8(nn, f, o, c, share, &cos_min, diag);
+	}
+	return err;
+}
+
+static int build_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn_opts *o, struct gw__plan *plan,
+		      struct gw_diag *diag)
+{
+	struct gw__exec_cfg cfg = {.max_batch = o->max_batch, .n_threads = o->n_threads, .precision = GW_NN_INT8,
+				   .plan_cache = o->plan_cache};
+	struct calib c = {0};
+	int err = 0;
+
+	if (nn->backend->measure_channels && gw__plan_add_tail(plan) < 0)
+		err = gw__fail(diag, -ENOMEM, "nn: out of memory");
+	if (!err)
+		err = calib_init(&c, plan, o->calib_n, diag);
+	if (err)
+		gw__plan_fini(plan);
+	else
+		err = calibrate(nn->backend, plan, o, &c, diag);
+	if (!err && nn->backend->measure_channels) {
+		err = search_int8(nn, f, o, &c, diag);
+	} else if (!err) {
+		cfg.peaks = c.peaks;
+		err = plan_from_bytes(f, plan, diag);
+		if (!err)
+			err = nn->backend->create(plan, &cfg, &nn->exec, diag);
+	}
+	calib_fini(&c);
 	return err;
 }
 
@@ -180,7 +335,6 @@ static int build(struct gw_nn *nn, const struct file *f, const struct gw_nn_opts
 	struct gw__exec_cfg cfg = {.max_batch = o->max_batch, .n_threads = o->n_threads, .precision = o->precision,
 				   .plan_cache = o->plan_cache};
 	struct gw__plan plan;
-	float *peaks = NULL;
 	int err = plan_from_bytes(f, &plan, diag);
 
 	if (err)
@@ -189,17 +343,9 @@ static int build(struct gw_nn *nn, const struct file *f, const struct gw_nn_opts
 		gw__plan_fini(&plan);
 		return gw__fail(diag, -ENOMEM, "nn: out of memory");
 	}
-	if (o->precision == GW_NN_INT8) {
-		peaks = gw__calloc(plan.n_values, sizeof(*peaks));
-		err = peaks ? calibrate(nn->backend, f, o, peaks, diag) : gw__fail(diag, -ENOMEM, "nn: out of memory");
-		cfg.peaks = peaks;
-	}
-	if (err)
-		gw__plan_fini(&plan);
-	else
-		err = nn->backend->create(&plan, &cfg, &nn->exec, diag);
-	gw__free(peaks);
-	return err;
+	if (o->precision == GW_NN_INT8)
+		return build_int8(nn, f, o, &plan, diag);
+	return nn->backend->create(&plan, &cfg, &nn->exec, diag);
 }
 
 int gw_nn_open(const char *onnx_path, const struct gw_nn_opts *opts, struct gw_nn **out, struct gw_diag *diag)

@@ -66,6 +66,8 @@ static inline size_t gw__shape_elems(const struct gw__shape *s)
  * 0; -EPROTO inconsistent; -ENOTSUP operator or attribute, named with its node; -EMSGSIZE; -ENOMEM.
  * After failure *plan needs no fini. */
 int gw__plan_make(const struct gw__graph *g, struct gw__plan *plan, struct gw_diag *diag);
+/* A last op that multiplies by one, where there is none that could take a factor a channel. 0 or -ENOMEM. */
+int gw__plan_add_tail(struct gw__plan *plan);
 void gw__plan_fini(struct gw__plan *plan);
 
 #endif

@@ -231,9 +231,14 @@ static int input_make(struct builder *b, int value, const dnnl_memory_desc_t *wa
 	return 0;
 }
 
+static bool is_as(const struct inst *i, const dnnl_memory_desc_t *md, float scale)
+{
+	return dnnl_memory_desc_equal(&i->md, md) && i->scale == scale;
+}
+
 int gw__inst_as(struct builder *b, int value, const dnnl_memory_desc_t *md, float scale)
 {
-	int have = b->y->of_value[value], made, err;
+	int have = b->y->of_value[value], other = b->y->other_of[value], made, err;
 
 	if (have < 0) {
 		err = input_make(b, value, md);
@@ -241,15 +246,17 @@ int gw__inst_as(struct builder *b, int value, const dnnl_memory_desc_t *md, floa
 			return err;
 		have = b->y->of_value[value];
 	}
-	if (dnnl_memory_desc_equal(&b->y->insts[have].md, md) && b->y->insts[have].scale == scale)
+	if (is_as(&b->y->insts[have], md, scale))
 		return have;
+	if (other >= 0 && is_as(&b->y->insts[other], md, scale))
+		return other;
 	made = gw__inst_add(b, md, scale);
 	if (made < 0)
 		return made;
 	err = convert(b, have, made);
 	if (err)
 		return err;
-	b->y->of_value[value] = made;
+	b->y->other_of[value] = made;
 	return made;
 }
 
@@ -373,7 +380,7 @@ static void find_last_uses(struct builder *b)
 	const struct gw__plan *p = &b->x->plan;
 
 	for (uint32_t i = 0; i < p->n_values; i++)
-		b->y->of_value[i] = b->y->last_use[i] = -1;
+		b->y->of_value[i] = b->y->other_of[i] = b->y->last_use[i] = -1;
 	for (uint32_t i = 0; i < p->n_ops; i++) {
 		if (p->ops[i].in >= 0)
 			b->y->last_use[p->ops[i].in] = (int)i;
@@ -414,8 +421,9 @@ int gw__layout_make(struct gw__exec *x, uint32_t n, struct gw_diag *diag)
 		return gw__dnnl_error(&b, dnnl_out_of_memory);
 	y->n = n;
 	y->of_value = gw__calloc(x->plan.n_values, sizeof(int));
+	y->other_of = gw__calloc(x->plan.n_values, sizeof(int));
 	y->last_use = gw__calloc(x->plan.n_values, sizeof(int));
-	if (!y->of_value || !y->last_use) {
+	if (!y->of_value || !y->other_of || !y->last_use) {
 		gw__layout_destroy(y);
 		return gw__dnnl_error(&b, dnnl_out_of_memory);
 	}
@@ -449,6 +457,7 @@ void gw__layout_destroy(struct layout *y)
 	gw__free(y->steps);
 	gw__free(y->insts);
 	gw__free(y->of_value);
+	gw__free(y->other_of);
 	gw__free(y->last_use);
 	gw__free(y);
 }

@@ -18,7 +18,13 @@ static bool never_negative(const struct gw__plan *p, int value)
 	return op->relu || op->kind == GW__PLAN_RELU;
 }
 
-dnnl_data_type_t gw__value_type(const struct gw__exec *x, int value)
+/* GW_NN_INT8: the first operations may stay wide, where 8 bits would lose too much (nn.c decides by measuring). */
+static bool is_wide(const struct gw__exec *x, int op)
+{
+	return x->cfg.precision == GW_NN_INT8 && (uint32_t)op < x->cfg.n_wide_ops;
+}
+
+dnnl_data_type_t gw__read_type(const struct gw__exec *x, int value)
 {
 	if (x->cfg.precision == GW_NN_FP32)
 		return dnnl_f32;
@@ -27,7 +33,7 @@ dnnl_data_type_t gw__value_type(const struct gw__exec *x, int value)
 	return never_negative(&x->plan, value) ? dnnl_u8 : dnnl_s8;
 }
 
-float gw__value_scale(const struct gw__exec *x, int value)
+float gw__read_scale(const struct gw__exec *x, int value)
 {
 	const struct gw__plan_op *op = &x->plan.ops[value];
 	float peak;
@@ -35,11 +41,25 @@ float gw__value_scale(const struct gw__exec *x, int value)
 	if (x->cfg.precision != GW_NN_INT8)
 		return 1.0f;
 	if (op->kind == GW__PLAN_POOL && op->pool == GW__POOL_MAX)
-		return gw__value_scale(x, op->in); /* stored numbers pass unchanged */
+		return gw__read_scale(x, op->in); /* stored numbers pass unchanged */
 	peak = x->peaks[value];
 	if (!(peak > 0.0f) || !isfinite(peak))
 		return 1.0f;
 	return peak / (never_negative(&x->plan, value) ? 255.0f : 127.0f);
+}
+
+dnnl_data_type_t gw__value_type(const struct gw__exec *x, int value)
+{
+	if (is_wide(x, value))
+		return x->wide;
+	return gw__read_type(x, value);
+}
+
+float gw__value_scale(const struct gw__exec *x, int value)
+{
+	if (is_wide(x, value))
+		return 1.0f;
+	return gw__read_scale(x, value);
 }
 
 struct conv {
@@ -58,11 +78,15 @@ static void describe(const struct builder *b, struct conv *c)
 	int d = 0;
 
 	memset(c, 0, sizeof(*c));
-	c->src_type = dense ? dnnl_f32 : gw__value_type(b->x, op->in);
+	c->src_type = dense ? dnnl_f32 : gw__read_type(b->x, op->in);
 	c->dst_type = dense ? dnnl_f32 : gw__value_type(b->x, op->out);
-	c->w_type = c->src_type == dnnl_u8 ? dnnl_s8 : c->src_type;
-	c->src_scale = dense ? 1.0f : gw__value_scale(b->x, op->in);
+	c->src_scale = dense ? 1.0f : gw__read_scale(b->x, op->in);
+	if (!dense && is_wide(b->x, b->op_no)) {
+		c->src_type = b->x->wide;
+		c->src_scale = 1.0f;
+	}
 	c->dst_scale = dense ? 1.0f : gw__value_scale(b->x, op->out);
+	c->w_type = c->src_type == dnnl_u8 ? dnnl_s8 : c->src_type;
 	if (op->groups > 1)
 		c->w_dims[d++] = op->groups;
 	c->w_dims[d++] = out->c / op->groups;
@@ -77,9 +101,63 @@ static void describe(const struct builder *b, struct conv *c)
 	c->per_out = (size_t)(in->c / op->groups) * (dense ? 1 : (size_t)(op->win.kernel[0] * op->win.kernel[1]));
 }
 
+/* Round the taps of one kernel so that their sum is kept to half a step: neighbouring positions hold similar values,
+ * so the error of the sum is what the picture feels. The taps nearest to the other side are turned over. */
+static void round_kernel(float *w, size_t n, float scale)
+{
+	float left = 0.0f; /* sum of what rounding took away, in steps */
+
+	for (size_t k = 0; k < n; k++)
+		left += w[k] / scale - rintf(w[k] / scale);
+	for (int turns = (int)rintf(left); turns; turns += turns > 0 ? -1 : 1) {
+		float sign = turns > 0 ? 1.0f : -1.0f, most = 0.0f;
+		size_t at = n;
+
+		for (size_t k = 0; k < n; k++) {
+			float gap = (w[k] / scale - rintf(w[k] / scale)) * sign;
+
+			if (gap > most && fabsf(rintf(w[k] / scale) + sign) <= 127.0f) {
+				most = gap;
+				at = k;
+			}
+		}
+		if (at == n)
+			break;
+		w[at] = (rintf(w[at] / scale) + sign) * scale;
+	}
+	for (size_t k = 0; k < n; k++)
+		w[k] = rintf(w[k] / scale) * scale;
+}
+
+/* Round one output channel's weights, and give back to the bias what that takes from an average input. */
+static void quantise_channel(const struct builder *b, const struct conv *c, size_t o, float scale, float *bias)
+{
+	const float *means = b->x->means;
+	float *w = b->op->weights + o * c->per_out;
+	size_t n_in = (size_t)b->x->plan.shapes[b->op->in].c / (size_t)b->op->groups, area = c->per_out / n_in;
+	double lost = 0.0;
+
+	if (means)
+		means += gw__chan_at(&b->x->plan, (uint32_t)b->op->in) +
+			 o / (c->n_out / (size_t)b->op->groups) * n_in;
+	for (size_t i = 0; i < n_in; i++) {
+		double sum = 0.0;
+
+		for (size_t k = 0; k < area; k++)
+			sum += (double)w[i * area + k];
+		round_kernel(w + i * area, area, scale);
+		for (size_t k = 0; k < area; k++)
+			sum -= (double)w[i * area + k];
+		lost += means ? sum * (double)means[i] : 0.0;
+	}
+	*bias += (float)lost;
+}
+
 /* One scale an output channel, and the bias in units of what the integer sum counts. */
 static int quantise_weights(struct builder *b, const struct conv *c, struct weights *w)
 {
+	float *bias = w->bias;
+
 	if (c->w_type != dnnl_s8)
 		return 0;
 	w->scales = gw__calloc(c->n_out, sizeof(float));
@@ -92,7 +170,8 @@ static int quantise_weights(struct builder *b, const struct conv *c, struct weig
 		for (size_t k = 0; k < c->per_out; k++)
 			peak = fmaxf(peak, fabsf(v[k]));
 		w->scales[o] = peak > 0.0f && isfinite(peak) ? peak / 127.0f : 1.0f;
-		((float *)w->bias)[o] /= w->scales[o] * c->src_scale;
+		quantise_channel(b, c, o, w->scales[o], &bias[o]);
+		bias[o] /= w->scales[o] * c->src_scale;
 	}
 	return 0;
 }
@@ -203,8 +282,9 @@ static int make_bias(struct builder *b, const struct conv *c, struct weights *w)
 static int conv_attr(struct builder *b, const struct conv *c, const struct weights *w, dnnl_primitive_attr_t *out)
 {
 	const struct gw__plan_op *op = b->op;
-	float sum = op->in2 >= 0 ? gw__value_scale(b->x, op->in2) / c->dst_scale : 1.0f;
-	dnnl_data_type_t sum_type = op->in2 >= 0 ? gw__value_type(b->x, op->in2) : dnnl_data_type_undef;
+	bool narrow = c->dst_type == dnnl_u8 || c->dst_type == dnnl_s8;
+	float sum = op->in2 >= 0 && narrow ? gw__read_scale(b->x, op->in2) / c->dst_scale : 1.0f;
+	dnnl_data_type_t sum_type = narrow && op->in2 >= 0 ? gw__read_type(b->x, op->in2) : c->dst_type;
 	float *scales;
 	dnnl_status_t s;
 	int err = gw__attr_make(b, op->in2 >= 0 ? &sum : NULL, sum_type, op->relu, out);
@@ -321,6 +401,23 @@ static int dense_pd(struct builder *b, const struct conv *c, const struct weight
 	return s ? gw__dnnl_error(b, s) : 0;
 }
 
+bool gw__bf16_here(dnnl_engine_t engine)
+{
+	const dnnl_dims_t dims = {1, 64, 28, 28}, w_dims = {64, 64, 3, 3}, one = {1, 1}, none = {0, 0};
+	dnnl_memory_desc_t md, wei;
+	dnnl_convolution_desc_t d;
+	dnnl_primitive_desc_t pd;
+
+	if (dnnl_memory_desc_init_by_tag(&md, 4, dims, dnnl_bf16, dnnl_format_tag_any) ||
+	    dnnl_memory_desc_init_by_tag(&wei, 4, w_dims, dnnl_bf16, dnnl_format_tag_any) ||
+	    dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &md, &wei,
+						       NULL, &md, one, none, one, one) ||
+	    dnnl_primitive_desc_create(&pd, &d, NULL, engine, NULL))
+		return false;
+	dnnl_primitive_desc_destroy(pd);
+	return true;
+}
+
 bool gw__winograd_here(dnnl_engine_t engine)
 {
 	const dnnl_dims_t dims = {1, 64, 28, 28}, w_dims = {64, 64, 3, 3}, one = {1, 1}, none = {0, 0};
@@ -360,8 +457,11 @@ static int conv_step(struct builder *b, const struct conv *c, const struct weigh
 	args[3] = fixed_inst(b, &v->md, v->bytes);
 	args[5] = fixed_inst(b, &w->bias_md, w->bias);
 	if (op->in2 >= 0) {
-		other_md.data_type = gw__value_type(b->x, op->in2);
-		other = gw__inst_take(b, op->in2, &other_md, gw__value_scale(b->x, op->in2));
+		bool narrow = c->dst_type == dnnl_u8 || c->dst_type == dnnl_s8;
+
+		if (narrow)
+			other_md.data_type = gw__read_type(b->x, op->in2);
+		other = gw__inst_take(b, op->in2, &other_md, narrow ? gw__read_scale(b->x, op->in2) : 1.0f);
 	}
 	args[7] = gw__inst_add(b, dst_md, c->dst_scale);
 	if (args[1] < 0 || args[3] < 0 || args[5] < 0 || args[7] < 0 || (op->in2 >= 0 && other < 0)) {

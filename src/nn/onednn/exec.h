@@ -4,6 +4,7 @@
 #define GW_NN_ONEDNN_EXEC_H
 
 #include "nn/backend.h"
+#include "nn/equalise.h"
 #include "nn/onednn/quiet.h"
 
 #include <oneapi/dnnl/dnnl.h>
@@ -43,7 +44,8 @@ struct layout {
 	int output;
 	int input; /* the instance that the input conversion fills */
 	bool channels_last;
-	int *of_value; /* [n_values] current instance, -1 = none */
+	int *of_value; /* [n_values] the instance as it was made, -1 = none */
+	int *other_of; /* [n_values] the same in another layout or type, made last; -1 = none */
 	int *last_use; /* [n_values] last op that reads it; n_ops = the output */
 };
 
@@ -74,8 +76,10 @@ struct gw__exec {
 	size_t arena_bytes, scratch_bytes;
 	float *slots;             /* [GW__NN_SLOTS][max_batch][n_features] */
 	float *peaks;             /* copy of cfg.peaks */
+	float *means;             /* copy of cfg.means; NULL = not known */
 	uint32_t n_features;
 	uint32_t slot_batch; /* max_batch rounded up to whole chunks */
+	dnnl_data_type_t wide; /* GW_NN_INT8: the type of operations that stay wide: bf16 where the CPU has it */
 	bool pad;     /* a short tail runs as a full chunk: see run.c */
 	bool blocked; /* FLOAT values lie in blocks of 16 channels: Winograd's layout, where the CPU has it */
 	char name[32];
@@ -116,12 +120,18 @@ int gw__step_add(struct builder *b, dnnl_primitive_desc_t pd, int value, int val
 int gw__attr_make(struct builder *b, const float *sum_scale, dnnl_data_type_t sum_type, bool relu,
 		  dnnl_primitive_attr_t *out);
 
-/* How a value is stored between operations, by precision. */
+/* Raise peak[c] to the channel's largest magnitude in n samples; add each sample's mean to mean[c]. FLOAT only. */
+void gw__measure_value(const struct inst *inst, const struct gw__shape *shape, uint32_t n, float *peak, float *mean);
+/* How a value is stored between operations, and how a convolution reads it, by precision. */
+dnnl_data_type_t gw__read_type(const struct gw__exec *x, int value);
+float gw__read_scale(const struct gw__exec *x, int value);
 dnnl_data_type_t gw__value_type(const struct gw__exec *x, int value);
 float gw__value_scale(const struct gw__exec *x, int value);
 
 /* Does this CPU run Winograd convolutions (and so prefer blocks of 16 channels)? */
 bool gw__winograd_here(dnnl_engine_t engine);
+/* Does it run bf16 convolutions? */
+bool gw__bf16_here(dnnl_engine_t engine);
 void gw__weights_fini(struct weights *w);
 
 int gw__build_conv(struct builder *b);

@@ -51,6 +51,7 @@ static void destroy(struct gw__exec *x)
 	gw__free(x->scratch);
 	gw__free(x->slots);
 	gw__free(x->peaks);
+	gw__free(x->means);
 	gw__plan_fini(&x->plan);
 	gw__free(x);
 }
@@ -112,6 +113,7 @@ static int prepare(struct gw__exec *x, struct gw_diag *diag)
 		return gw__fail(diag, -EIO, "oneDNN: cannot open its CPU engine");
 	x->blocked = x->cfg.precision == GW_NN_FP32 && gw__winograd_here(x->engine);
 	x->pad = x->blocked;
+	x->wide = gw__bf16_here(x->engine) ? dnnl_bf16 : dnnl_f32;
 	most = x->pad ? PADDED_CHUNK : EXACT_CHUNK;
 	x->chunk = x->cfg.max_batch < most ? x->cfg.max_batch : most;
 	x->slot_batch = (x->cfg.max_batch + x->chunk - 1) / x->chunk * x->chunk;
@@ -128,7 +130,15 @@ static int prepare(struct gw__exec *x, struct gw_diag *diag)
 		return gw__fail(diag, -ENOMEM, "plan: out of memory");
 	if (x->cfg.peaks)
 		memcpy(x->peaks, x->cfg.peaks, x->plan.n_values * sizeof(float));
-	x->cfg.peaks = NULL; /* the caller's; ours is kept */
+	if (x->cfg.means) {
+		size_t n_chans = gw__chan_at(&x->plan, x->plan.n_values);
+
+		x->means = gw__calloc(n_chans, sizeof(float));
+		if (!x->means)
+			return gw__fail(diag, -ENOMEM, "plan: out of memory");
+		memcpy(x->means, x->cfg.means, n_chans * sizeof(float));
+	}
+	x->cfg.peaks = x->cfg.means = NULL; /* the caller's; ours are kept */
 	snprintf(x->name, sizeof(x->name), "oneDNN %d.%d.%d", dnnl_version()->major, dnnl_version()->minor,
 		 dnnl_version()->patch);
 	return layout_for(x, x->chunk, diag);
@@ -186,21 +196,9 @@ static void convert_input(const struct gw__exec *x, const struct layout *y, cons
 	}
 }
 
-static float largest(const struct inst *i)
-{
-	size_t n = dnnl_memory_desc_get_size(&i->md) / sizeof(float);
-	void *bytes = NULL;
-	float peak = 0.0f;
-
-	(void)dnnl_memory_get_data_handle(i->mem, &bytes);
-	for (size_t k = 0; k < n; k++)
-		peak = fmaxf(peak, fabsf(((const float *)bytes)[k]));
-	return peak;
-}
-
-/* All steps over n <= y->n samples; features of y->n go to out. peaks may be NULL. */
+/* All steps over n <= y->n samples; features of y->n go to out. stats may be NULL. */
 static int run_layout(struct gw__exec *x, struct layout *y, const uint16_t *input, uint32_t n, float *out,
-		      float *peaks)
+		      struct gw__chan_stats *stats)
 {
 	if (dnnl_memory_set_data_handle(y->insts[y->output].mem, out))
 		return -EIO;
@@ -211,13 +209,17 @@ static int run_layout(struct gw__exec *x, struct layout *y, const uint16_t *inpu
 			convert_input(x, y, input, n);
 		else if (dnnl_primitive_execute(st->prim, x->stream, (int)st->n_args, st->args))
 			return -EIO;
-		if (peaks && st->value >= 0)
-			peaks[st->value] = fmaxf(peaks[st->value], largest(&y->insts[st->value_inst]));
+		if (stats && st->value >= 0) {
+			size_t at = gw__chan_at(&x->plan, (uint32_t)st->value);
+
+			gw__measure_value(&y->insts[st->value_inst], &x->plan.shapes[st->value], n, stats->peak + at,
+					  stats->mean + at);
+		}
 	}
 	return dnnl_stream_wait(x->stream) ? -EIO : 0;
 }
 
-static int run(struct gw__exec *x, const void *input, uint32_t n, float *out, float *peaks)
+static int run(struct gw__exec *x, const void *input, uint32_t n, float *out, struct gw__chan_stats *stats)
 {
 	const struct gw__shape *in = &x->plan.shapes[x->plan.ops[0].out];
 	int before = omp_get_max_threads();
@@ -231,7 +233,7 @@ static int run(struct gw__exec *x, const void *input, uint32_t n, float *out, fl
 
 		err = layout_for(x, full, NULL);
 		if (!err)
-			err = run_layout(x, x->layouts[full], src, m, out, peaks);
+			err = run_layout(x, x->layouts[full], src, m, out, stats);
 		src += m * gw__shape_elems(in);
 		out += (size_t)m * x->n_features;
 		n -= m;
@@ -257,11 +259,11 @@ static int wait_slot(struct gw__exec *x, uint32_t slot, const float **features)
 	return 0;
 }
 
-static int measure(struct gw__exec *x, const void *input, uint32_t n, float *peaks)
+static int measure_channels(struct gw__exec *x, const void *input, uint32_t n, struct gw__chan_stats *stats)
 {
 	if (x->cfg.precision != GW_NN_FP32 || n > x->cfg.max_batch)
 		return -EINVAL;
-	return run(x, input, n, x->slots, peaks);
+	return run(x, input, n, x->slots, stats);
 }
 
 static const char *name(const struct gw__exec *x)
@@ -275,7 +277,7 @@ const struct gw__nn_backend gw__nn_onednn = {
 	.submit = submit,
 	.wait = wait_slot,
 	.name = name,
-	.measure = measure,
+	.measure_channels = measure_channels,
 	.best = GW_NN_FP32,
 	.precisions = 1u << GW_NN_FP32 | 1u << GW_NN_BF16 | 1u << GW_NN_INT8,
 };
