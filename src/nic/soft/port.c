@@ -527,7 +527,7 @@ static int target_of(struct soft_nic *nic, const struct gw_flow_rule *rule, stru
 			return gw__fail(diag, -EINVAL, "flow %u: a queue action names 1 to %u queues", rule->id,
 					GW_MAX_QUEUES);
 		for (uint32_t q = 0; q < a->n_queues; q++) {
-			if (!rqs[q] || rqs[q]->type != GW__NIC_RQ || rqs[q]->nic != &nic->base)
+			if (!rqs || !rqs[q] || rqs[q]->type != GW__NIC_RQ || rqs[q]->nic != &nic->base)
 				return gw__fail(diag, -EINVAL, "flow %u: queue %u does not exist on this port",
 						rule->id, a->queue[q]);
 			t->rq[q] = (struct soft_rq *)rqs[q];
