@@ -11,6 +11,7 @@ static void names(const char *engine)
 	struct gw_tx tx;
 
 	bed_open(&b, engine);
+	T_OK(strspn(gw_version(), "0123456789.") == strlen(gw_version()) && strchr(gw_version(), '.'));
 	T_RC(gw_port_id(b.gw, "tx_port"), 0);
 	T_RC(gw_port_id(b.gw, "rx_port"), 1);
 	T_RC(gw_port_id(b.gw, "nobody"), -ENOENT);
