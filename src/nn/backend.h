@@ -41,6 +41,8 @@ struct gw__nn_backend {
 	/* Where the time of n samples goes: one row a step. NULL = not offered. */
 	int (*profile)(struct gw__exec *x, uint32_t n, void (*row)(void *ctx, const char *text, double us),
 		       void *ctx);
+	/* Library, version and instruction set: what calibrated plans depend on. NULL = nothing is cached. */
+	void (*identity)(char *text, size_t n);
 	enum gw_nn_precision best; /* what GW_NN_DEFAULT means here */
 	uint32_t precisions;       /* bit (1 << p) for each precision it has */
 };

@@ -7,6 +7,7 @@
 #include "base/diag.h"
 #include "base/log.h"
 #include "nn/backend.h"
+#include "nn/cache.h"
 #include "nn/nn_internal.h"
 #include "nn/onnx/onnx.h"
 
@@ -257,7 +258,8 @@ static int worst_cosine(const struct gw__nn_backend *backend, struct gw__exec *x
 	return err;
 }
 
-/* One attempt: a fresh plan, its channels brought to one range, the first operations left wide. */
+/* One attempt: a fresh plan, its channels brought to one range, the first operations left wide. cos_min NULL: it is
+ * known to do. */
 static int try_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn_opts *o, struct calib *c,
 		    uint32_t share, double *cos_min, struct gw_diag *diag)
 {
@@ -278,7 +280,7 @@ static int try_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn_o
 	cfg.n_wide_ops = (uint32_t)((uint64_t)plan.n_ops * share / N_SHARES);
 	sample = gw__shape_elems(&plan.shapes[plan.ops[0].out]) * 2;
 	err = nn->backend->create(&plan, &cfg, &nn->exec, diag);
-	if (err)
+	if (err || !cos_min)
 		return err;
 	err = worst_cosine(nn->backend, nn->exec, o, c, sample, cos_min);
 	if (err)
@@ -289,16 +291,94 @@ static int try_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn_o
 
 /* As few wide operations as the calibration inputs allow. */
 static int search_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn_opts *o, struct calib *c,
-		       struct gw_diag *diag)
+		       uint32_t *share, struct gw_diag *diag)
 {
 	double cos_min = 0.0;
 	int err = 0;
 
-	for (uint32_t share = 0; !err && cos_min < LEAST_COSINE && share <= N_SHARES; share++) {
+	for (*share = 0;; ++*share) {
 		nn->backend->destroy(nn->exec);
 		nn->exec = NULL;
-		err = try_int8(nn, f, o, c, share, &cos_min, diag);
+		err = try_int8(nn, f, o, c, *share, &cos_min, diag);
+		if (err || cos_min >= LEAST_COSINE || *share == N_SHARES)
+			return err;
 	}
+}
+
+/* What a calibration comes to: the only part of a plan that takes longer to make than to read back. (Folded
+ * weights: hashing the model and reading them takes two thirds of the time of parsing and folding.) */
+struct kept {
+	size_t n_bytes;
+	float *bytes; /* share, then peak and mean of each channel */
+	struct gw__cache_key key;
+};
+
+static int kept_init(struct kept *k, const struct gw_nn *nn, const struct file *f, const struct gw_nn_opts *o,
+		     const struct gw__plan *plan, const struct calib *c)
+{
+	size_t sample = gw__shape_elems(&plan->shapes[plan->ops[0].out]) * 2;
+	char text[128] = "";
+
+	k->n_bytes = (2 * c->n_chans + 1) * sizeof(float);
+	k->bytes = gw__calloc(1, k->n_bytes);
+	if (!k->bytes)
+		return -ENOMEM;
+	nn->backend->identity(text, sizeof(text));
+	gw__cache_mix(&k->key, text, sizeof(text));
+	gw__cache_mix(&k->key, f->bytes, f->n_bytes);
+	gw__cache_mix(&k->key, o->calibration, o->calib_n * sample);
+	return 0;
+}
+
+static bool kept_load(struct kept *k, const char *folder, struct calib *c, uint32_t *share)
+{
+	if (gw__cache_load(folder, &k->key, k->bytes, k->n_bytes) < 0 || !(k->bytes[0] >= 0.0f) ||
+	    !(k->bytes[0] <= (float)N_SHARES))
+		return false;
+	for (size_t i = 1; i < k->n_bytes / sizeof(float); i++)
+		if (!isfinite(k->bytes[i]))
+			return false;
+	*share = (uint32_t)k->bytes[0];
+	memcpy(c->stats.peak, k->bytes + 1, c->n_chans * sizeof(float));
+	memcpy(c->stats.mean, k->bytes + 1 + c->n_chans, c->n_chans * sizeof(float));
+	return true;
+}
+
+static void kept_store(struct kept *k, const char *folder, const struct calib *c, uint32_t share)
+{
+	int err;
+
+	k->bytes[0] = (float)share;
+	memcpy(k->bytes + 1, c->stats.peak, c->n_chans * sizeof(float));
+	memcpy(k->bytes + 1 + c->n_chans, c->stats.mean, c->n_chans * sizeof(float));
+	err = gw__cache_store(folder, &k->key, k->bytes, k->n_bytes);
+	if (err)
+		gw__warn("nn: the plan is not kept in %s: %s", folder, strerror(-err));
+}
+
+/* Calibrated before with the same inputs: take that; else calibrate, search and keep it. Takes *plan. */
+static int cached_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn_opts *o, struct gw__plan *plan,
+		       struct calib *c, struct gw_diag *diag)
+{
+	bool cache = o->plan_cache && nn->backend->identity;
+	struct kept k = {0};
+	uint32_t share;
+	int err = cache && kept_init(&k, nn, f, o, plan, c) < 0 ? gw__fail(diag, -ENOMEM, "nn: out of memory") : 0;
+
+	if (!err && cache && kept_load(&k, o->plan_cache, c, &share)) {
+		gw__plan_fini(plan);
+		nn->info.from_cache = 1;
+		err = try_int8(nn, f, o, c, share, NULL, diag);
+	} else if (!err) {
+		err = calibrate(nn->backend, plan, o, c, diag);
+		if (!err)
+			err = search_int8(nn, f, o, c, &share, diag);
+		if (!err && cache)
+			kept_store(&k, o->plan_cache, c, share);
+	} else {
+		gw__plan_fini(plan);
+	}
+	gw__free(k.bytes);
 	return err;
 }
 
@@ -314,15 +394,15 @@ static int build_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn
 		err = gw__fail(diag, -ENOMEM, "nn: out of memory");
 	if (!err)
 		err = calib_init(&c, plan, o->calib_n, diag);
-	if (err)
+	if (err) {
 		gw__plan_fini(plan);
-	else
+	} else if (nn->backend->measure_channels) {
+		err = cached_int8(nn, f, o, plan, &c, diag);
+	} else {
 		err = calibrate(nn->backend, plan, o, &c, diag);
-	if (!err && nn->backend->measure_channels) {
-		err = search_int8(nn, f, o, &c, diag);
-	} else if (!err) {
 		cfg.peaks = c.peaks;
-		err = plan_from_bytes(f, plan, diag);
+		if (!err)
+			err = plan_from_bytes(f, plan, diag);
 		if (!err)
 			err = nn->backend->create(plan, &cfg, &nn->exec, diag);
 	}

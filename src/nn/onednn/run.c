@@ -266,6 +266,12 @@ static int measure_channels(struct gw__exec *x, const void *input, uint32_t n, s
 	return run(x, input, n, x->slots, stats);
 }
 
+static void identity(char *text, size_t n)
+{
+	snprintf(text, n, "oneDNN %d.%d.%d isa %d", dnnl_version()->major, dnnl_version()->minor, dnnl_version()->patch,
+		 (int)dnnl_get_effective_cpu_isa());
+}
+
 static const char *name(const struct gw__exec *x)
 {
 	return x->name;
@@ -278,6 +284,7 @@ const struct gw__nn_backend gw__nn_onednn = {
 	.wait = wait_slot,
 	.name = name,
 	.measure_channels = measure_channels,
+	.identity = identity,
 	.best = GW_NN_FP32,
 	.precisions = 1u << GW_NN_FP32 | 1u << GW_NN_BF16 | 1u << GW_NN_INT8,
 };
