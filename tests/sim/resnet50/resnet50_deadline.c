@@ -1,6 +1,7 @@
 /* tests/sim/resnet50/resnet50_deadline.c: the application's own workers on the real library, 256 images in the
  * tutorial's geometry, one clock turned by hand. Whoever is off the CPU, 256 of 256 arrive and no window is
- * partial; only a sender that is silent in mid-window for longer than the deadline costs images.
+ * partial; only a sender that is silent in mid-window for longer than the deadline costs images. And a consumer
+ * that leaks runs the pool dry, counted, until it releases.
  *   resnet50_deadline CONFIG.yaml
  * Source: ResNet tutorial, "Queue sizing" (its 255/256 cells). Next: apps/resnet50_inference/rx_producer.c. */
 #include "inference_consumer.h"
@@ -173,6 +174,16 @@ static void start(uint64_t first_infer_ns)
 	T_RC(gw_start(s.gw, &d), 0);
 }
 
+static void close_run(void)
+{
+	gw_close(s.gw);
+	gw_stream_destroy(s.stream);
+	rx_producer_fini(&s.rx);
+	pcap_tx_fini(&s.tx);
+	release_gate_fini(&s.gate);
+	job_ring_fini(&s.ring);
+}
+
 /* Everybody on the CPU, in turn, until the receiver has its images or gives up. */
 static void finish(const char *what, uint32_t timeout_us, uint64_t partial)
 {
@@ -198,12 +209,7 @@ static void finish(const char *what, uint32_t timeout_us, uint64_t partial)
 		;
 	T_RC(gw_stats_check(s.gw, &d), 0);
 	T_STR(d.text, "");
-	gw_close(s.gw);
-	gw_stream_destroy(s.stream);
-	rx_producer_fini(&s.rx);
-	pcap_tx_fini(&s.tx);
-	release_gate_fini(&s.gate);
-	job_ring_fini(&s.ring);
+	close_run();
 }
 
 static void consumer_stalled(uint32_t timeout_us)
@@ -250,6 +256,63 @@ static void sender_paused(uint32_t timeout_us)
 	T_OK(s.rx.n.pushed_images >= IMAGES - 32 && s.rx.n.pushed_images < IMAGES);
 }
 
+/* A consumer that keeps what it takes: the pool runs dry, which is said and counted, what comes meanwhile is
+ * missed and counted, and with the first release it all goes on. Nobody holds the sender back here. */
+static void leaking_consumer(void)
+{
+	struct job kept[64];
+	struct gw_port_stats ps;
+	struct gw_reorder_stats rs;
+	struct gw_diag d = { "" };
+	uint32_t n_kept = 0, n_again = 0;
+
+	start(0);
+	T_RC(gw_port_set_pause(s.gw, s.rx.port, false), 0);
+	s.tx.loop = true;
+	s.rx.backpressure = false;
+	s.rx.expected_images = 0;
+	for (int i = 0; i < 400; i++) {
+		gw__clock_manual_advance(&s.clock, MS);
+		sender();
+		poller();
+		receiver();
+		while (n_kept < 64 && job_ring_pop(&s.ring, &kept[n_kept]))
+			n_kept++;
+	}
+	T_EQ(n_kept, 16); /* all of Reorder_RX_GPU */
+	T_OK(s.rx.n.pool_empty > 0);
+	T_RC(gw_port_stats(s.gw, s.rx.port, &ps), 0);
+	T_RC(gw_reorder_stats(s.gw, "rx_reorder_resnet_int8_fp16", &rs), 0);
+	T_OK(ps.rx_missed > 0);
+	T_OK(rs.no_free_buffers > 0);
+	for (uint32_t i = 0; i < n_kept; i++)
+		release_gate_release(&s.gate, &kept[i].burst);
+	for (int i = 0; i < 400; i++) {
+		gw__clock_manual_advance(&s.clock, MS);
+		sender();
+		poller();
+		receiver();
+		while (job_ring_pop(&s.ring, &kept[0])) {
+			release_gate_release(&s.gate, &kept[0].burst);
+			n_again++;
+		}
+	}
+	T_OK(n_again > 16);
+	pcap_tx_stop(&s.tx);
+	T_EQ(pcap_tx_step(&s.tx), TX_STEP_END);
+	while (gw__step(s.gw, 8192) > 0)
+		;
+	atomic_store(&s.rx.finish, true);
+	while (rx_producer_step(&s.rx) != RX_STEP_END)
+		while (job_ring_pop(&s.ring, &kept[0]))
+			release_gate_release(&s.gate, &kept[0].burst);
+	while (gw__step(s.gw, 8192) > 0)
+		;
+	T_RC(gw_stats_check(s.gw, &d), 0);
+	T_STR(d.text, "");
+	close_run();
+}
+
 int main(int argc, char **argv)
 {
 	static const uint32_t timeouts[] = { 20000, 200000 };
@@ -263,5 +326,8 @@ int main(int argc, char **argv)
 		sender_paused(timeouts[i]);
 		gw_config_free(config);
 	}
+	load(argv[1], 0);
+	leaking_consumer();
+	gw_config_free(config);
 	T_DONE();
 }
