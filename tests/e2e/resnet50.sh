@@ -204,6 +204,17 @@ shm)
 	has "$out/rx.err" "$clean_line"
 	same_images a
 	;;
+script)
+	# both processes by the script, as the tutorial's two hosts; and a refusal comes through
+	BIN=$bin DATASET=$work/clean.pcap RX_OPTIONS="--expected-images 96 --features $out/a.features" \
+		"$3/apps/resnet50_inference/tools/run_resnet_xhost.sh" --replay-once \
+		--set inference.onnx_path="$work/any.onnx" --model resnet18 >"$out/a.out" 2>"$out/a.err" || fail "exit $?"
+	has "$out/a.err" "$clean_line"
+	same_images a
+	BIN=$bin DATASET=$work/clean.pcap "$3/apps/resnet50_inference/tools/run_resnet_xhost.sh" --replay-once \
+		--set inference.onnx_path="$work/none.onnx" >"$out/b.out" 2>"$out/b.err"
+	[ $? -eq 2 ] || fail "a missing model: not exit 2"
+	;;
 examples)
 	sed -e "s|<0000:00:00.0>|shm:e2e$$|" -e 's|engine: "dpdk"|engine: "nic"|' "$conf/resnet50_rx_xhost.yaml" \
 		>"$out/rx.yaml"
