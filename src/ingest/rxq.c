@@ -498,6 +498,8 @@ uint64_t gw__rxq_sleep_ns(struct gw__rx_queue *q)
 	if (atomic_load_explicit(&q->starved, memory_order_relaxed))
 		ns = atomic_load_explicit(&q->gw->port[q->port].pause, memory_order_relaxed) ?
 		     PAUSE_SLEEP_NS : DROP_MODE_SLEEP_NS;
+	else if (q->holding) /* frames are missed without waking us, and the log line about them is due */
+		ns = PAUSE_SLEEP_NS;
 	d = deadline(q);
 	/* what the engine itself waits for; it was armed a moment ago unless starved */
 	if (!atomic_load_explicit(&q->starved, memory_order_relaxed) && q->eng.due_ns(q->eng.q) < d)

@@ -1,18 +1,24 @@
 /* What the log is told: the drop line each 500 ms and only while there is something to tell, the totals at the
  * end, one warning for a core that is not there. */
+#include <pthread.h>
+#include <time.h>
+
 #include "rig_step.h"
 
 static struct {
 	char line[64][256];
-	int level[64], n;
+	_Atomic int n;
 } seen;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void sink(void *ctx, enum gw_log_level level, const char *line)
 {
+	pthread_mutex_lock(&lock);
 	if (seen.n < 64) {
 		snprintf(seen.line[seen.n], sizeof(seen.line[0]), "%s", line);
-		seen.level[seen.n++] = (int)level;
+		seen.n++;
 	}
+	pthread_mutex_unlock(&lock);
 }
 
 static int lines_with(const char *part)
@@ -78,6 +84,36 @@ static void absent_core(const char *engine)
 	gw_config_free(cfg);
 }
 
+/* With threads: a poller that sleeps, because every slot is with the consumer, still tells of the drops. */
+static void sleeping_poller(const char *engine)
+{
+	struct rig r = { .batch = 8, .rx_bufs = 64, .engine = engine, .address = "cable:0" };
+	struct gw_config *cfg = rig_config(&r);
+	struct timespec ms = { .tv_nsec = 10000000 };
+	struct gw *gw = NULL;
+	struct gw_burst held[8];
+
+	T_NEED(!gw_open(cfg, &gw, NULL) && !gw_start(gw, NULL));
+	for (uint32_t i = 0; i < 64; i++)
+		T_EQ(rig_send(gw, &r, i, RIG_PORT), 1);
+	for (int i = 0; i < 8; i++) {
+		T_RC(gw_rx_wait(gw, 1, 0, 5000000000u), 1);
+		T_RC(gw_rx_burst(gw, 1, 0, &held[i]), 1);
+	}
+	for (int i = 0; i < 20; i++) /* let it fall asleep */
+		nanosleep(&ms, NULL);
+	seen.n = 0;
+	for (uint32_t i = 0; i < 30; i++)
+		T_EQ(rig_send(gw, &r, i, RIG_PORT), 1);
+	for (int i = 0; i < 1000 && !lines_with("Dropped 30 packets"); i++)
+		nanosleep(&ms, NULL);
+	T_EQ(lines_with("Dropped 30 packets"), 1);
+	for (int i = 0; i < 8; i++)
+		gw_burst_release(&held[i]);
+	gw_close(gw);
+	gw_config_free(cfg);
+}
+
 int main(void)
 {
 	gw_log_set(sink, NULL, GW_LOG_INFO);
@@ -86,6 +122,7 @@ int main(void)
 			continue;
 		drop_line(*e);
 		absent_core(*e);
+		sleeping_poller(*e);
 	}
 	T_DONE();
 }
