@@ -139,7 +139,8 @@ int gw_rx_wait(struct gw *gw, uint16_t port, uint16_t queue, uint64_t timeout_ns
 		if (gw->cfg->wait == GW_WAIT_BUSY || !gw__ladder_step(&ladder))
 			continue;
 		gw__event_arm(e);
-		if (gw__ring_count(&q->to_app) || nothing(q) != why || (direct && gw__rxq_arm(q))) {
+		if (gw__ring_count(&q->to_app) || nothing(q) != why ||
+		    (direct && (gw__ring_count(&q->back) || gw__rxq_arm(q)))) { /* a release counts as work */
 			gw__event_disarm(e);
 			continue;
 		}

@@ -332,44 +332,57 @@ static void *release_line(void *arg)
 {
 	struct {
 		struct gw_burst b[8];
-		_Atomic uint32_t head, tail;
+		_Atomic uint32_t head, tail, over;
 	} *l = arg;
 
-	for (uint32_t i = 0; i < 300; i++) {
-		while (l->tail == i)
+	for (uint32_t i = 0;; i++) {
+		while (l->tail == i && !l->over)
 			sched_yield();
+		if (l->tail == i)
+			return NULL;
 		gw_burst_release(&l->b[i % 8]);
 		l->head = i + 1;
 	}
-	return NULL;
 }
 
-static void release_elsewhere(const char *engine)
+static void release_on(const char *engine, bool direct)
 {
 	static struct {
 		struct gw_burst b[8];
-		_Atomic uint32_t head, tail;
+		_Atomic uint32_t head, tail, over;
 	} line;
-	struct bed b = { .r = { .batch = 10, .rx_bufs = 100, .meta = 8 } };
-	uint32_t sent = 0;
+	struct bed b = { .r = { .batch = 10, .rx_bufs = 100, .meta = 8, .direct = direct } };
+	uint32_t sent = 0, got = 0, i = 0;
 	pthread_t t;
 
-	line.head = line.tail = 0;
+	line.head = line.tail = line.over = 0;
 	bed_open(&b, engine);
 	T_RC(gw_port_set_pause(b.gw, 1, true), 0);
 	T_NEED(!pthread_create(&t, NULL, release_line, &line));
-	for (uint32_t i = 0; i < 300; i++) {
+	while (got < 3000) {
 		while (sent < 3000 && rig_send(b.gw, &b.r, sent, RIG_PORT) == 1)
 			sent++;
 		while (line.tail - line.head == 8)
 			sched_yield();
 		T_NEED(bed_take(&b, 0, 5 * (uint64_t)SOON, &line.b[i % 8]) == 1);
-		T_EQ(rig_seq(&line.b[i % 8], 0, 16), 10 * i);
-		line.tail = i + 1;
+		T_EQ(rig_seq(&line.b[i % 8], 0, 16), got);
+		got += line.b[i++ % 8].n_pkts;
+		line.tail = i;
 	}
+	line.over = 1;
 	pthread_join(t, NULL);
 	T_EQ(bed_rxq(&b, 0).delivered_packets, 3000);
 	bed_close(&b);
+}
+
+static void release_elsewhere(const char *engine)
+{
+	release_on(engine, false);
+}
+
+static void release_elsewhere_direct(const char *engine)
+{
+	release_on(engine, true);
 }
 
 /* A region in the application's own memory: packets land there and nowhere else; it is given back whole. */
@@ -463,6 +476,7 @@ static const struct conform_case cases[] = {
 	{ "restart under load", restart_under_load },
 	{ "several consumers", several_consumers },
 	{ "release on another thread", release_elsewhere },
+	{ "release on another thread, direct", release_elsewhere_direct },
 	{ "a region of the application's", own_memory },
 	{ "counters by name", counters },
 	{ NULL, NULL },
