@@ -222,7 +222,8 @@ static struct gw__d_worker *free_worker(struct gw__daemon *d, uid_t uid, const c
 /* Host's variables first, then what the administrator's own environment fixes for every worker. */
 static void complete_env(struct gw__daemon *d, struct want *w, char *own, size_t cap)
 {
-	static const char *const pass[] = { "UCX_NET_DEVICES", "UCX_TLS", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+	static const char *const pass[] = { "UCX_NET_DEVICES", "UCX_TLS", "UCX_MEM_EVENTS", "UCX_MEM_MMAP_HOOK_MODE",
+					    "ASAN_OPTIONS", "UBSAN_OPTIONS",
 					    "TSAN_OPTIONS", "LSAN_OPTIONS" };
 	size_t at = 0;
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -64,6 +65,7 @@ static inline bool fixture_start(struct fixture *f, const char *endpoint, const 
 	log = open(f->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	f->pid = fork();
 	if (f->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM); /* a test that crashes leaves no daemon */
 		dup2(p[1], 9);
 		dup2(log, 2);
 		dup2(log, 1);
