@@ -67,7 +67,7 @@ struct gw__nic_ops {
 			  struct gw_diag *diag);
 	int (*obj_modify)(struct gw__nic_obj *obj, int what, uint64_t value);
 	uint32_t (*obj_query)(const struct gw__nic_obj *obj, int what); /* number, key ... */
-	void (*obj_destroy)(struct gw__nic_obj *obj);
+	void (*obj_destroy)(struct gw__nic_obj *obj); /* queues before their completion queue; NULL is fine */
 	/* ptr as work requests name it; host = CPU alias of the same bytes (NULL: not CPU-reachable) */
 	int (*mem_reg)(struct gw__nic *nic, const void *ptr, void *host, size_t n_bytes, uint32_t *key);
 	void (*mem_unreg)(struct gw__nic *nic, uint32_t key);

@@ -396,9 +396,13 @@ static void soft_obj_destroy(struct gw__nic_obj *obj)
 		forget_rq(nic, (struct soft_rq *)obj);
 	else if (obj->type == GW__NIC_SQ)
 		forget_sq(nic, (struct soft_sq *)obj);
+	else if (((struct soft_cq *)obj)->n_users)
+		obj = NULL; /* still written to: it stays until the port closes */
 	else
 		nic->cq[((struct soft_cq *)obj)->idx] = NULL;
 	unlock_both(nic);
+	if (!obj)
+		return;
 	if (obj->type == GW__NIC_SQ)
 		gw__free(((struct soft_sq *)obj)->edited);
 	gw__free(obj);

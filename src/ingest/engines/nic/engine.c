@@ -105,6 +105,11 @@ static void resolve(const struct gw_cfg *c, uint32_t i, unsigned long cable, cha
 		snprintf(out, n, "%.*s", *lazy ? (int)(by - a) : (int)strlen(a), a);
 }
 
+static int set_gate(struct ne_port *p)
+{
+	return p->nic->ops->obj_modify(p->obj, GW__NIC_DROP_ALL, !p->running || p->drop_all);
+}
+
 static uint32_t overhead_of(const struct gw_flow_rule *rule)
 {
 	static const uint32_t tunnel[] = { [GW_TUNNEL_VXLAN] = 50, [GW_TUNNEL_GRE] = 38, [GW_TUNNEL_NVGRE] = 42 };
@@ -151,7 +156,7 @@ static int open_port(struct nic_engine *e, uint32_t i, unsigned long cable, stru
 	if (!err)
 		err = add_tx_flows(p, cp, diag);
 	if (!err) /* shut until start() */
-		err = p->nic->ops->obj_modify(p->obj, GW__NIC_DROP_ALL, 1);
+		err = set_gate(p);
 	return err;
 }
 
@@ -225,24 +230,26 @@ static int nic_txq_open(struct gw__engine *base, const struct gw__queue_params *
 	return err;
 }
 
-static int set_gates(struct gw__engine *base, bool shut)
+static int set_running(struct gw__engine *base, bool running)
 {
 	struct nic_engine *e = (struct nic_engine *)base;
 	int err = 0;
 
-	for (uint32_t i = 0; i < e->n_ports && !err; i++)
-		err = e->port[i].nic->ops->obj_modify(e->port[i].obj, GW__NIC_DROP_ALL, shut);
+	for (uint32_t i = 0; i < e->n_ports && !err; i++) {
+		e->port[i].running = running;
+		err = set_gate(&e->port[i]);
+	}
 	return err;
 }
 
 static int nic_start(struct gw__engine *base, struct gw_diag *diag)
 {
-	return set_gates(base, false);
+	return set_running(base, true);
 }
 
 static void nic_stop(struct gw__engine *base)
 {
-	set_gates(base, true);
+	(void)set_running(base, false);
 }
 
 static int nic_flow_add(struct gw__engine *base, uint16_t port, const struct gw_flow_rule *rule,
@@ -285,7 +292,10 @@ static int nic_port_set(struct gw__engine *base, uint16_t port, int what, uint64
 		return -EINVAL;
 	if (what == GW__PORT_PAUSE)
 		return p->nic->ops->obj_modify(p->obj, GW__NIC_PAUSE, value);
-	return what == GW__PORT_DROP_ALL ? p->nic->ops->obj_modify(p->obj, GW__NIC_DROP_ALL, value) : -ENOTSUP;
+	if (what != GW__PORT_DROP_ALL)
+		return -ENOTSUP;
+	p->drop_all = value != 0;
+	return set_gate(p);
 }
 
 static int nic_port_mac(struct gw__engine *base, uint16_t port, uint8_t mac[6])

@@ -21,6 +21,7 @@ struct ne_port {
 	struct ne_txq *txq[GW_MAX_QUEUES];
 	uint32_t n_rxq, n_txq;
 	uint8_t mac[6];
+	bool running, drop_all; /* the gate is open when running and not told to drop */
 	uint32_t tx_overhead; /* bytes that tx flows may put in front */
 	bool lazy_tx; /* submit() posts only; whoever receives runs the NIC */
 };
