@@ -269,7 +269,7 @@ static void fail_rq(struct soft_rq *rq)
 	soft_rq_flush(rq);
 }
 
-static bool has_entry(struct soft_rq *rq)
+static inline bool has_entry(struct soft_rq *rq)
 {
 	if (rq->ci == rq->pi)
 		look_at_record(rq);
@@ -375,7 +375,7 @@ static void scatter(const struct gw__frame *f, const struct place *pl)
 	}
 }
 
-static void complete(const struct gw__frame *f, struct burst *b, uint32_t i, uint64_t now_ns)
+static inline void complete(const struct gw__frame *f, struct burst *b, uint32_t i, uint64_t now_ns)
 {
 	struct soft_rq *rq = b->v[i].rq;
 	struct soft_rx_done done = {
@@ -389,7 +389,8 @@ static void complete(const struct gw__frame *f, struct burst *b, uint32_t i, uin
 	};
 
 	rq->cq->promised--;
-	soft_cq_rx(rq->cq, rq, &done);
+	if (!soft_cq_more(rq->cq, rq, &done))
+		soft_cq_rx(rq->cq, rq, &done);
 	b->packets++;
 	b->bytes += f->len;
 }

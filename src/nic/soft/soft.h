@@ -224,6 +224,19 @@ struct soft_rx_done {
 	uint64_t ts_ns;
 };
 void soft_cq_rx(struct soft_cq *cq, const struct soft_rq *rq, const struct soft_rx_done *d);
+/* The common case of it, without a call: one more of the run that is open. */
+static inline bool soft_cq_more(struct soft_cq *cq, const struct soft_rq *rq, const struct soft_rx_done *d)
+{
+	uint32_t n = cq->run.n;
+
+	if (!n || n % MLX5_MINI_PER_SLOT == 0 || d->lost || cq->run.meta != d->meta || cq->run.flow != d->flow ||
+	    cq->run.rqn != rq->number || (uint16_t)(cq->run.first + n) != d->idx)
+		return false;
+	cq->run.mini[n].rx_hash = __builtin_bswap32(d->hash);
+	cq->run.mini[n].byte_cnt = __builtin_bswap32(d->len);
+	cq->run.n = n + 1;
+	return true;
+}
 void soft_cq_close_run(struct soft_cq *cq);
 void soft_cq_tx(struct soft_cq *cq, uint32_t number, uint16_t idx, uint8_t opcode);
 void soft_cq_error(struct soft_cq *cq, uint32_t number, uint16_t idx, uint8_t wqe_opcode, uint8_t syndrome,
