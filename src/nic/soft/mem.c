@@ -6,18 +6,6 @@
 #include "base/alloc.h"
 #include "nic/soft/soft.h"
 
-static void lock_both(struct soft_nic *nic)
-{
-	soft_lock(&nic->tx_lock);
-	soft_lock(&nic->rx_lock);
-}
-
-static void unlock_both(struct soft_nic *nic)
-{
-	soft_unlock(&nic->rx_lock);
-	soft_unlock(&nic->tx_lock);
-}
-
 static int grow(struct soft_nic *nic)
 {
 	uint32_t n = nic->n_mr ? nic->n_mr * 2 : 16;
@@ -44,7 +32,7 @@ int soft_mem_reg(struct gw__nic *base, const void *ptr, void *host, size_t n_byt
 		return -ENOTSUP; /* memory the CPU cannot reach needs a copy engine */
 	if (!n_bytes)
 		return -EINVAL;
-	lock_both(nic);
+	soft_lock_both(nic);
 	while (i < nic->n_mr && nic->mr[i].key)
 		i++;
 	if (i >= nic->n_mr)
@@ -61,7 +49,7 @@ int soft_mem_reg(struct gw__nic *base, const void *ptr, void *host, size_t n_byt
 		mr->key = i << 8 | mr->variant;
 		*key = mr->key;
 	}
-	unlock_both(nic);
+	soft_unlock_both(nic);
 	return err;
 }
 
@@ -94,10 +82,10 @@ void soft_mem_unreg(struct gw__nic *base, uint32_t key)
 	struct soft_nic *nic = soft(base);
 	uint32_t i = key >> 8;
 
-	lock_both(nic);
+	soft_lock_both(nic);
 	if (i < nic->n_mr && nic->mr[i].key == key) {
 		fail_pending(nic, &nic->mr[i]);
 		nic->mr[i].key = 0;
 	}
-	unlock_both(nic);
+	soft_unlock_both(nic);
 }

@@ -14,13 +14,13 @@ void soft_lock(_Atomic uint32_t *lock)
 		sched_yield();
 }
 
-static void lock_both(struct soft_nic *nic)
+void soft_lock_both(struct soft_nic *nic)
 {
 	soft_lock(&nic->tx_lock);
 	soft_lock(&nic->rx_lock);
 }
 
-static void unlock_both(struct soft_nic *nic)
+void soft_unlock_both(struct soft_nic *nic)
 {
 	soft_unlock(&nic->rx_lock);
 	soft_unlock(&nic->tx_lock);
@@ -335,7 +335,7 @@ static int soft_obj_create(struct gw__nic *base, const struct gw__nic_attr *attr
 	struct soft_nic *nic = soft(base);
 	int err;
 
-	lock_both(nic);
+	soft_lock_both(nic);
 	switch (attr->type) {
 	case GW__NIC_CQ:
 		err = cq_create(nic, attr, out, diag);
@@ -354,7 +354,7 @@ static int soft_obj_create(struct gw__nic *base, const struct gw__nic_attr *attr
 		err = gw__fail(diag, -ENOTSUP, "the software NIC's Ethernet half has no such object");
 		break;
 	}
-	unlock_both(nic);
+	soft_unlock_both(nic);
 	return err;
 }
 
@@ -391,7 +391,7 @@ static void soft_obj_destroy(struct gw__nic_obj *obj)
 	if (!obj || obj->type == GW__NIC_PORT)
 		return;
 	nic = soft(obj->nic);
-	lock_both(nic);
+	soft_lock_both(nic);
 	if (obj->type == GW__NIC_RQ)
 		forget_rq(nic, (struct soft_rq *)obj);
 	else if (obj->type == GW__NIC_SQ)
@@ -400,7 +400,7 @@ static void soft_obj_destroy(struct gw__nic_obj *obj)
 		obj = NULL; /* still written to: it stays until the port closes */
 	else
 		nic->cq[((struct soft_cq *)obj)->idx] = NULL;
-	unlock_both(nic);
+	soft_unlock_both(nic);
 	if (!obj)
 		return;
 	if (obj->type == GW__NIC_SQ)
@@ -622,7 +622,7 @@ static int soft_flow(struct gw__nic *base, const struct gw_flow_rule *rule, stru
 
 	if (rule->n_actions > GW_MAX_ACTIONS)
 		return gw__fail(diag, -EINVAL, "flow %u: at most %u actions", rule->id, GW_MAX_ACTIONS);
-	lock_both(nic);
+	soft_lock_both(nic);
 	if (!add) {
 		int tx = gw__flow_table_del(&nic->tx_flows, rule->id);
 
@@ -633,7 +633,7 @@ static int soft_flow(struct gw__nic *base, const struct gw_flow_rule *rule, stru
 	} else {
 		err = flow_add(nic, rule, rqs, diag);
 	}
-	unlock_both(nic);
+	soft_unlock_both(nic);
 	return err;
 }
 

@@ -179,6 +179,8 @@ static inline void soft_unlock(_Atomic uint32_t *lock)
 }
 
 void soft_lock(_Atomic uint32_t *lock); /* spins: holders stay for one burst */
+void soft_lock_both(struct soft_nic *nic);
+void soft_unlock_both(struct soft_nic *nic);
 
 /* Queue memory has other writers at any time: each word is read once, here. */
 static inline uint32_t soft_read32(const uint32_t *p)
