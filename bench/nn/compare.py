@@ -2,7 +2,7 @@
 """compare.py MODEL.onnx [--build DIR] [--batch N] [--threads N] [--rounds N] [--seconds S] [--ort] [--json FILE]
 gpuwire's inference against the bare oneDNN chain of the same layers, fp32, bf16 and int8, and against ONNX
 Runtime fp32 (--ort: npm's package, see bench/peers/onnxruntime.sh), in alternating short rounds of one run, so
-that a busy machine slows all alike. Ratios are medians of the per-round ratios. MODEL must be a ResNet-50."""
+that a busy machine slows all alike; nobody's threads spin while they wait. Ratios are medians of the per-round ratios. MODEL must be a ResNet-50."""
 import argparse
 import json
 import os
@@ -19,6 +19,7 @@ p.add_argument("--rounds", type=int, default=7)
 p.add_argument("--seconds", default="1")
 p.add_argument("--precisions", default="fp32,bf16,int8")
 p.add_argument("--ort", action="store_true")
+p.add_argument("--wide", default="0", help="int8: convolutions that gpuwire leaves in bf16 (it says so when it opens)")
 p.add_argument("--json")
 a = p.parse_args()
 
@@ -28,7 +29,7 @@ class Side:
 
     def __init__(self, *cmd):
         self.p = subprocess.Popen([*cmd, "--batch", a.batch, "--threads", a.threads, "--seconds", a.seconds,
-                                   "--lockstep"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+                                   "--lockstep"], env={"OMP_WAIT_POLICY": "passive", **os.environ}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self.rates = []
 
     def round(self):
@@ -48,7 +49,7 @@ precisions = a.precisions.split(",")
 sides = {}
 for q in precisions:
     sides["gpuwire " + q] = Side(bin_dir + "/nn_rate", a.model, "--precision", q)
-    sides["chain " + q] = Side(bin_dir + "/onednn_chain", "--precision", q)
+    sides["chain " + q] = Side(bin_dir + "/onednn_chain", "--precision", q, "--wide", a.wide)
 if a.ort:
     sides["onnxruntime"] = Side(os.path.join(here, "../peers/onnxruntime.sh"), a.model)
 names = list(sides)

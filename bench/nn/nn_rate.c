@@ -92,6 +92,11 @@ static void parse(int argc, char **argv, struct args *a)
 	}
 }
 
+static void to_stderr(void *ctx, enum gw_log_level level, const char *line)
+{
+	fprintf(stderr, "%s\n", line);
+}
+
 int main(int argc, char **argv)
 {
 	struct gw_nn_opts o = {.sz = sizeof(o)};
@@ -108,6 +113,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	parse(argc, argv, &a);
+	gw_log_set(to_stderr, NULL, GW_LOG_INFO); /* int8: how many operations stay wide */
 	o.max_batch = a.batch;
 	o.n_threads = a.threads;
 	o.precision = !strcmp(a.precision, "bf16") ? GW_NN_BF16 : !strcmp(a.precision, "int8") ? GW_NN_INT8 : GW_NN_FP32;

@@ -1,8 +1,9 @@
 /* bench/peers/onednn_chain.c: ResNet-50's layers as a bare chain of oneDNN primitives: the ceiling that
  * src/nn is measured against. Shares no code with it, checks nothing it need not, starts from an input that is
  * already in the first layer's layout and type. Prints one JSON line.
- *   onednn_chain [--precision fp32|bf16|int8] [--batch 32] [--threads 2] [--rounds 5] [--seconds 2] [--lockstep]
- * --lockstep: one round for each line on stdin, one number (images/s) a line on stdout. Next: ../nn/compare.py. */
+ *   onednn_chain [--precision fp32|bf16|int8] [--batch 32] [--threads 2] [--rounds 5] [--seconds 2]  [--lockstep]
+ *                [--wide N]
+ * --wide N: with int8, the first N convolutions in bf16. --lockstep: one round for each line on stdin, one number (images/s) a line on stdout. Next: ../nn/compare.py. */
 #include <oneapi/dnnl/dnnl.h>
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ extern void omp_set_num_threads(int n);
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
 static dnnl_data_type_t act_type, act_signed_type, weight_type;
-static long batch = 32;
+static long batch = 32, n_convs, n_wide;
 
 struct tensor {
 	dnnl_memory_desc_t md;
@@ -65,7 +66,7 @@ static dnnl_memory_t memory(const dnnl_memory_desc_t *md)
 	return m;
 }
 
-static dnnl_primitive_attr_t attributes(const struct tensor *sum, int relu, long out_c)
+static dnnl_primitive_attr_t attributes(const struct tensor *sum, int relu, long out_c, int whole)
 {
 	static float scales[4096];
 	dnnl_primitive_attr_t attr;
@@ -75,11 +76,11 @@ static dnnl_primitive_attr_t attributes(const struct tensor *sum, int relu, long
 	CHECK(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user));
 	CHECK(dnnl_post_ops_create(&po));
 	if (sum)
-		CHECK(dnnl_post_ops_append_sum_v2(po, act_type == dnnl_u8 ? 0.5f : 1.0f, sum->md.data_type));
+		CHECK(dnnl_post_ops_append_sum_v2(po, whole ? 0.5f : 1.0f, sum->md.data_type));
 	if (relu)
 		CHECK(dnnl_post_ops_append_eltwise(po, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f));
 	CHECK(dnnl_primitive_attr_set_post_ops(attr, po));
-	if (act_type == dnnl_u8) {
+	if (whole) {
 		for (long i = 0; i < out_c; i++)
 			scales[i] = 0.01f;
 		CHECK(dnnl_primitive_attr_set_output_scales(attr, out_c, 2, scales));
@@ -105,7 +106,26 @@ static void layer(dnnl_primitive_desc_t pd, const dnnl_exec_arg_t *args, int n)
 	CHECK(dnnl_primitive_desc_destroy(pd));
 }
 
-static struct tensor conv(struct tensor *in, const struct tensor *sum, long out_c, long k, long s, int relu)
+/* The tensor in another type, same order of elements. */
+static void convert(struct tensor *t, dnnl_data_type_t type)
+{
+	dnnl_memory_desc_t md = t->md;
+	dnnl_primitive_attr_t attr;
+	dnnl_primitive_desc_t pd;
+	dnnl_memory_t to;
+
+	md.data_type = type;
+	CHECK(dnnl_primitive_attr_create(&attr));
+	CHECK(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user));
+	CHECK(dnnl_reorder_primitive_desc_create(&pd, &t->md, engine, &md, engine, attr));
+	CHECK(dnnl_primitive_attr_destroy(attr));
+	to = memory(&md);
+	layer(pd, (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, t->mem}, {DNNL_ARG_TO, to}}, 2);
+	t->md = md;
+	t->mem = to;
+}
+
+static struct tensor conv(struct tensor *in, struct tensor *sum, long out_c, long k, long s, int relu)
 {
 	struct tensor out = {.c = out_c, .side = in->side / s};
 	const dnnl_dims_t sd = {batch, in->c, in->side, in->side}, dd = {batch, out_c, out.side, out.side};
@@ -115,12 +135,21 @@ static struct tensor conv(struct tensor *in, const struct tensor *sum, long out_
 	dnnl_memory_desc_t src, wei, bias, dst;
 	dnnl_convolution_desc_t d;
 	dnnl_primitive_desc_t pd;
-	dnnl_primitive_attr_t attr = attributes(sum, relu, out_c);
+	int whole = act_type == dnnl_u8 && n_convs++ >= n_wide, wide = act_type == dnnl_u8 && !whole;
+	dnnl_data_type_t dst_type = wide ? dnnl_bf16 : relu ? act_type : act_signed_type;
+	dnnl_primitive_attr_t attr;
 
+	if (!in->mem && wide)
+		in->md.data_type = dnnl_bf16;
+	if (in->mem && whole && in->md.data_type == dnnl_bf16)
+		convert(in, dnnl_u8);
+	if (sum && whole && sum->md.data_type == dnnl_bf16)
+		convert(sum, dnnl_u8);
+	attr = attributes(sum, relu, out_c, whole);
 	pad_hi[0] = pad_hi[1] = (out.side - 1) * s + k - in->side - k / 2;
 	CHECK(dnnl_memory_desc_init_by_tag(&src, 4, sd, in->md.data_type, dnnl_format_tag_any));
-	CHECK(dnnl_memory_desc_init_by_tag(&dst, 4, dd, relu ? act_type : act_signed_type, dnnl_format_tag_any));
-	CHECK(dnnl_memory_desc_init_by_tag(&wei, 4, wd, weight_type, dnnl_format_tag_any));
+	CHECK(dnnl_memory_desc_init_by_tag(&dst, 4, dd, dst_type, dnnl_format_tag_any));
+	CHECK(dnnl_memory_desc_init_by_tag(&wei, 4, wd, wide ? dnnl_bf16 : weight_type, dnnl_format_tag_any));
 	CHECK(dnnl_memory_desc_init_by_tag(&bias, 1, bd, dnnl_f32, dnnl_a));
 	CHECK(dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &src,
 							 &wei, &bias, &dst, stride, dil, pad, pad_hi));
@@ -250,6 +279,8 @@ int main(int argc, char **argv)
 			lockstep = 1;
 		else if (!strcmp(argv[i], "--precision"))
 			precision = v;
+		else if (!strcmp(argv[i], "--wide"))
+			n_wide = atol(v);
 		else if (!strcmp(argv[i], "--batch"))
 			batch = atol(v);
 		else if (!strcmp(argv[i], "--threads"))
