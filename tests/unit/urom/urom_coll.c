@@ -184,7 +184,7 @@ static void death(struct group *g)
 {
 	struct urom_coll_args a = { .kind = UROM_COLL_ALLREDUCE, .type = UROM_COLL_INT32, .count = 1000 };
 	pid_t kids[GROUP_MAX];
-	double end = now_s() + 10;
+	double end;
 	int n = children_of(g->f.pid, kids, GROUP_MAX), alive = g->n - 1;
 
 	T_NEED(n == g->n);
@@ -202,9 +202,12 @@ static void death(struct group *g)
 		if (kids[i] > kids[0])
 			kids[0] = kids[i];
 	kill(kids[0], SIGKILL);
+	end = now_s() + 30;
 	while (seen.n < alive && now_s() < end)
 		doca_pe_progress(g->s.pe);
 	T_EQ(seen.n, alive);
+	if (seen.n < alive && system("ps -eo pid,ppid,stat,wchan:20,args | grep urom-worker | head -20"))
+		fprintf(stderr, "(no ps)\n");
 	T_EQ(seen.result, DOCA_ERROR_CONNECTION_RESET);
 	/* and again: the dead stay dead, nobody waits for them */
 	memset(&seen, 0, sizeof(seen));
