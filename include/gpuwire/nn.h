@@ -1,6 +1,11 @@
 /* gpuwire/nn.h: an ONNX network, fused and planned, fed from a tensor in place, one batch late.
  *
  * Input: FLOAT16, (n, chan, height, width), n dynamic. Output: FLOAT, (n, features). Arithmetic: FLOAT.
+ * Operators: Conv BatchNormalization Relu Add Mul MaxPool AveragePool GlobalAveragePool Flatten Reshape Gemm
+ * Identity Constant Cast; FLOAT16 constants are widened. Opsets 9..20.
+ * CPU: a sample's features are the same bits in every run, in any batch, at any place in it, for one max_batch
+ * (and for all of 8 and more). OpenMP's threads are kept from spinning at barriers; OMP_WAIT_POLICY or
+ * GOMP_SPINCOUNT, where set, decide instead. An idle network uses no CPU time.
  * Source: seed tutorial, step 5 (TrtRunner); `infer` returns the results of the batch before. */
 #ifndef GPUWIRE_NN_H
 #define GPUWIRE_NN_H
@@ -18,7 +23,7 @@ enum gw_nn_precision {
 	GW_NN_DEFAULT, /* what the backend does best without calibration: CPU FP32, GPU FP16 */
 	GW_NN_FP32,    /* CPU */
 	GW_NN_BF16,
-	GW_NN_INT8,
+	GW_NN_INT8, /* CPU: as many first operations stay BF16 as the calibration inputs need (logged) */
 	GW_NN_FP16, /* GPU: FLOAT16 operands, FLOAT sums */
 };
 
@@ -26,7 +31,8 @@ struct gw_nn_opts {
 	size_t sz;              /* sizeof(struct gw_nn_opts) */
 	uint32_t max_batch;     /* largest n of infer; 0 = 32 */
 	uint32_t n_threads;     /* CPU threads; 0 = as many as this process may use */
-	const char *plan_cache; /* folder of cached plans; NULL = none */
+	const char *plan_cache; /* folder, must exist; NULL = none. CPU: keeps int8 calibrations (FLOAT and BF16
+				 * plans build as fast as they would load); GPU: the engines that were chosen */
 	enum gw_nn_precision precision;
 	const void *calibration; /* GW_NN_INT8: calib_n inputs, FLOAT16 (calib_n, chan, height, width), host */
 	uint32_t calib_n;
@@ -66,7 +72,7 @@ GW_API void gw_nn_info(const struct gw_nn *nn, struct gw_nn_info *info);
  *              second-next infer or drain
  *   prev_n     out: its samples, 0 if none
  * Returns 0; -EINVAL (n, misaligned input); the ready event's own error; -EIO. After a failure the caller
- * still owns `input` and nothing of this batch is pending. One caller per network. Blocks: until the batch
+ * still owns `input`, nothing of this batch is pending, and the batch before still is. One caller per network. Blocks: until the batch
  * before is done (and `ready` fired, on the CPU). */
 GW_API GW_MUST_CHECK int gw_nn_infer(struct gw_nn *nn, const void *input, uint32_t n, struct gw_event *ready,
 				     const float **prev, uint32_t *prev_n);
