@@ -26,6 +26,7 @@ struct gw__rx_plan;
 /* A region's memory, cut into slots; queues that share it take consecutive shares. */
 struct gw__region {
 	bool in_queue; /* packets lie in it: whoever moves them must reach it */
+	enum gw_mem_kind kind; /* as allocated */
 	void *ptr;
 	uint8_t *host; /* CPU alias, NULL if the CPU cannot reach it */
 	size_t bytes;

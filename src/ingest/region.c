@@ -43,6 +43,17 @@ static const struct gw_region_mem *brought(const struct gw__open_opts *opts, con
 	return NULL;
 }
 
+/* A CPU that plays the NIC cannot write a real GPU's memory. Pinned memory, which the reorder launch reads in place,
+ * is the nearest that both can reach, and cheaper than staging every packet. */
+static enum gw_mem_kind kind_here(const struct gw *gw, const struct gw_cfg_region *c, const struct gw__region *r)
+{
+	if (c->kind != GW_MEM_DEVICE || !r->in_queue || gw->gpu->cpu_twins)
+		return c->kind;
+	gw__warn("memory region '%s': engine %s moves packets on the CPU, which cannot write GPU memory; its slots are "
+		 "host_pinned", c->name, gw->cfg->engine);
+	return GW_MEM_HOST_PINNED;
+}
+
 /* The application's memory: large enough, aligned, and visible to the GPU where the kind says so. */
 static int take_memory(struct gw *gw, const struct gw_cfg_region *c, struct gw__region *r,
 		       const struct gw_region_mem *m, struct gw_diag *diag)
@@ -57,6 +68,10 @@ static int take_memory(struct gw *gw, const struct gw_cfg_region *c, struct gw__
 		return gw__fail(diag, -EINVAL,
 				"memory region '%s': %zu bytes at %p; %zu bytes at a multiple of 64 are needed",
 				c->name, m->n_bytes, m->ptr, r->bytes);
+	if (c->kind == GW_MEM_DEVICE && r->in_queue && !gw->gpu->cpu_twins)
+		return gw__fail(diag, -ENOTSUP,
+				"memory region '%s': engine %s moves packets on the CPU, which cannot write GPU memory; "
+				"use kind: host_pinned", c->name, gw->cfg->engine);
 	if (c->kind == GW_MEM_HOST_PINNED) {
 		err = gw->gpu->host_register(m->ptr, r->bytes);
 		if (err)
@@ -90,7 +105,8 @@ static int region_open(struct gw *gw, uint32_t i, const struct gw__open_opts *op
 	r->share = (uint32_t)(c->num_bufs / r->n_users);
 	r->bytes = (size_t)(c->num_bufs * stride);
 	r->ours = c->owned;
-	err = c->owned ? gw->gpu->mem_alloc(c->kind, r->bytes, c->affinity, &r->ptr, diag) :
+	r->kind = c->owned ? kind_here(gw, c, r) : c->kind;
+	err = c->owned ? gw->gpu->mem_alloc(r->kind, r->bytes, c->affinity, &r->ptr, diag) :
 			 take_memory(gw, c, r, brought(opts, c->name), diag);
 	if (err)
 		return err;
@@ -173,7 +189,7 @@ int gw__slots_take(struct gw *gw, const uint32_t *region, uint32_t n, struct gw_
 		out->seg[s].host = r->host ? r->host + at : NULL;
 		out->seg[s].stride = r->stride;
 		out->seg[s].size = (uint32_t)c->buf_size;
-		out->seg[s].kind = c->kind;
+		out->seg[s].kind = r->kind;
 		if (r->share < out->n_slots)
 			out->n_slots = r->share;
 	}
