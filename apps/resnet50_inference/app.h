@@ -16,7 +16,7 @@ struct app {
 	struct gw_stream *reorder_stream; /* destroyed last: the library holds it until it is closed */
 	struct dataset data;
 	struct gw__clock *clock;
-	uint64_t start_ns;
+	uint64_t start_ns, begin_ns; /* of the process; of the run, when every thread is there */
 
 	struct job_ring ring;
 	struct release_gate gate;

@@ -238,7 +238,7 @@ static uint64_t first_packet_ns(struct app *a)
 {
 	if (receives(a))
 		return atomic_load_explicit(&a->rx.first_ns, memory_order_acquire);
-	return a->start_ns;
+	return a->begin_ns;
 }
 
 /* How long main may sleep: until the time is up, or until somebody kicks. */
@@ -277,6 +277,7 @@ static void supervise(struct app *a)
 	struct progress bar;
 	uint64_t now = gw__now_ns(a->clock);
 
+	a->begin_ns = now;
 	progress_init(&bar, a->opts.expected_images, now);
 	while (!over(a, now)) {
 		(void)gw__event_block(&a->wake, nap(a, &bar, now));
