@@ -142,6 +142,10 @@ DOCA_EXPERIMENTAL doca_error_t doca_urom_worker_set_max_inflight_tasks(struct do
  * UROM_* unless its administrator lists more. Start fails if that worker runs already. */
 DOCA_EXPERIMENTAL doca_error_t doca_urom_worker_set_env(struct doca_urom_worker *worker_ctx, char *const env[],
 							size_t count);
+/* 1: the worker stays when its last client leaves, until it is stopped (uromctl stop) or its daemon ends.
+ * Counts for a worker that this start makes. */
+DOCA_EXPERIMENTAL doca_error_t doca_urom_worker_set_persistent(struct doca_urom_worker *worker_ctx,
+							       uint8_t persistent);
 /* From submission; a task not answered by then completes with TIME_OUT. 0 (default): no limit. Any state. */
 DOCA_EXPERIMENTAL doca_error_t doca_urom_worker_set_task_timeout(struct doca_urom_worker *worker_ctx,
 								 uint32_t timeout_ms);

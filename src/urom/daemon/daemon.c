@@ -131,6 +131,8 @@ static int add_listener(struct gw__daemon *d, const char *text, struct gw_diag *
 	if (!gw__ep_is_loopback(ep) && !d->key.len)
 		return gw__fail(diag, -EACCES,
 				"%s: beyond this machine only with a key: --key-file FILE (head -c 32 /dev/urandom)", text);
+	if (ep->kind != GW__EP_UNIX && !d->key.len)
+		gw__warn("%s: without --key-file every user of this machine may call", text);
 	fd = gw__ep_listen(ep, others ? 0666 : 0600, diag);
 	if (fd < 0)
 		return fd;

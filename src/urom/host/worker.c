@@ -68,7 +68,7 @@ static doca_error_t ask_spawn(struct doca_urom_worker *w)
 	if (t.full)
 		return DOCA_ERROR_TOO_BIG;
 	w->req.waiter = &w->ctx;
-	return gw__urom_ask(w->service, &w->req, GW__F_SPAWN, 0, buf, t.len);
+	return gw__urom_ask(w->service, &w->req, GW__F_SPAWN, w->persistent ? GW__FL_PERSISTENT : 0, buf, t.len);
 }
 
 static doca_error_t worker_start(struct doca_ctx *ctx)
@@ -636,6 +636,13 @@ doca_error_t doca_urom_worker_set_env(struct doca_urom_worker *w, char *const en
 			return DOCA_ERROR_NO_MEMORY;
 		}
 	}
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_urom_worker_set_persistent(struct doca_urom_worker *w, uint8_t persistent)
+{
+	SETTER_HEAD(w, true);
+	w->persistent = persistent;
 	return DOCA_SUCCESS;
 }
 

@@ -49,7 +49,7 @@ struct doca_urom_worker {
 	struct doca_urom_service *service;
 	uint64_t want_id, id;
 	uint32_t gid;
-	bool gid_set, ran;
+	bool persistent, ran;
 	uint64_t plugins;
 	doca_cpu_set_t cpuset;
 	bool cpuset_set;

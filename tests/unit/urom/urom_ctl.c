@@ -68,7 +68,20 @@ int main(void)
 	T_EQ(urom_wait_state(s.pe, doca_urom_worker_as_ctx(w), DOCA_CTX_STATE_IDLE, 3000), DOCA_SUCCESS);
 	T_OK(wait_for_children(f.pid, 0, 3000));
 	urom_worker_close(s.pe, w);
+	/* one that outlives its clients, and even its host */
+	T_EQ(doca_urom_worker_create(&w), DOCA_SUCCESS);
+	doca_pe_connect_ctx(s.pe, doca_urom_worker_as_ctx(w));
+	doca_urom_worker_set_service(w, s.service);
+	doca_urom_worker_set_id(w, 5);
+	T_EQ(doca_urom_worker_set_persistent(w, 1), DOCA_SUCCESS);
+	T_EQ(doca_ctx_start(doca_urom_worker_as_ctx(w)), DOCA_ERROR_IN_PROGRESS);
+	T_EQ(urom_wait_state(s.pe, doca_urom_worker_as_ctx(w), DOCA_CTX_STATE_RUNNING, 5000), DOCA_SUCCESS);
+	urom_worker_close(s.pe, w);
 	urom_session_close(&s);
+	usleep(200000);
+	T_EQ(children_of(f.pid, NULL, 0), 1);
+	T_EQ(uromctl("stop 5"), 0);
+	T_OK(wait_for_children(f.pid, 0, 3000));
 	fixture_clean(&f);
 	T_DONE();
 }
