@@ -92,6 +92,7 @@ demo)
 	[ "$(grep -c '^pc1=.* pc2=' "$out/a.out")" -eq 32 ] || fail "no 32 pc1= lines"
 	grep -qv '^pc1=' "$out/a.out" && fail "standard output carries more than pc1= lines"
 	grep -q 'pc1=' "$out/a.err" && fail "pc1= on standard error"
+	[ "$(tr -cd '\r' <"$out/a.err" | wc -c)" -eq 0 ] || fail "a progress bar in a pipe"
 	same_images a
 	has "$out/a.json" '"pushed_images": 96'
 	# the JSON document alone on standard output
