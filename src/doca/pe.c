@@ -100,6 +100,15 @@ doca_error_t doca_pe_connect_ctx(struct doca_pe *pe, struct doca_ctx *ctx)
 	return DOCA_SUCCESS;
 }
 
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 uint8_t doca_pe_progress(struct doca_pe *pe)
 {
 	uint8_t did = 0;
@@ -114,6 +123,8 @@ uint8_t doca_pe_progress(struct doca_pe *pe)
 	}
 	pe->next = NULL;
 	pe->in_progress = false;
+	if (!did)
+		relax(); /* who polls in a loop leaves the core to its twin for a moment */
 	return did;
 }
 

@@ -41,7 +41,7 @@ struct doca_urom_service {
 	bool connected;
 	uint64_t n_asked;
 	struct gw__urom_req *reqs;
-	uint32_t n_idle; /* looks at a quiet connection since the last question to the kernel */
+	_Atomic int n_reqs; /* in reqs; read without the lock as a hint */
 	uint32_t agreed_msg;
 	/* written at start, constant while running */
 	struct doca_urom_service_plugin_info plugins[GW__UROM_MAX_PLUGINS];

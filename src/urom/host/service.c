@@ -33,7 +33,9 @@ struct doca_urom_service_get_workers_by_gid_task {
 
 struct service {
 	struct doca_urom_service pub;
-	struct doca_urom_service_get_workers_by_gid_task *tasks; /* in flight; the service's thread only */
+	/* the service's thread only */
+	struct doca_urom_service_get_workers_by_gid_task *tasks; /* in flight */
+	uint32_t n_idle; /* turns since the last question to the kernel */
 };
 
 static struct doca_urom_service *of(struct doca_ctx *ctx)
@@ -48,11 +50,12 @@ bool gw__urom_power_of_two(uint64_t n, uint64_t max)
 
 /* ---- questions --------------------------------------------------------------------------------- */
 
-static void answer(struct gw__urom_req **at, const struct gw__frame *f, int status)
+static void answer(struct doca_urom_service *s, struct gw__urom_req **at, const struct gw__frame *f, int status)
 {
 	struct gw__urom_req *req = *at;
 
 	*at = req->next;
+	atomic_fetch_sub_explicit(&s->n_reqs, 1, memory_order_relaxed);
 	req->pending = false;
 	req->done = true;
 	req->status = status;
@@ -75,7 +78,7 @@ static void lost(struct doca_urom_service *s, int err)
 	gw__chan_fini(&s->chan);
 	s->connected = false;
 	while (s->reqs)
-		answer(&s->reqs, NULL, err == -ETIMEDOUT ? DOCA_ERROR_TIME_OUT : DOCA_ERROR_CONNECTION_RESET);
+		answer(s, &s->reqs, NULL, err == -ETIMEDOUT ? DOCA_ERROR_TIME_OUT : DOCA_ERROR_CONNECTION_RESET);
 }
 
 bool gw__urom_pump(struct doca_urom_service *s)
@@ -85,7 +88,6 @@ bool gw__urom_pump(struct doca_urom_service *s)
 	int n;
 
 	pthread_mutex_lock(&s->lock);
-	s->n_idle = 0;
 	while (s->connected) {
 		struct gw__urom_req **at = &s->reqs;
 
@@ -100,7 +102,7 @@ bool gw__urom_pump(struct doca_urom_service *s)
 		while (*at && (*at)->context != f.context)
 			at = &(*at)->next;
 		if (*at)
-			answer(at, &f, f.type == GW__F_ERROR && f.status <= 0 ? DOCA_ERROR_UNKNOWN : f.status);
+			answer(s, at, &f, f.type == GW__F_ERROR && f.status <= 0 ? DOCA_ERROR_UNKNOWN : f.status);
 		else if (f.type == GW__F_ERROR && f.context == 0)
 			lost(s, -ECONNRESET);
 	}
@@ -125,6 +127,7 @@ doca_error_t gw__urom_ask(struct doca_urom_service *s, struct gw__urom_req *req,
 		req->pending = true;
 		req->next = s->reqs;
 		s->reqs = req;
+		atomic_fetch_add_explicit(&s->n_reqs, 1, memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return gw__doca_from_errno(err);
@@ -147,6 +150,7 @@ void gw__urom_forget(struct doca_urom_service *s, struct gw__urom_req *req)
 	for (struct gw__urom_req **at = &s->reqs; *at; at = &(*at)->next)
 		if (*at == req) {
 			*at = req->next;
+			atomic_fetch_sub_explicit(&s->n_reqs, 1, memory_order_relaxed);
 			break;
 		}
 	req->pending = req->done = false;
@@ -302,15 +306,14 @@ static uint8_t service_progress(struct doca_ctx *ctx)
 	struct service *v = (struct service *)of(ctx);
 	struct doca_urom_service_get_workers_by_gid_task **at = &v->tasks;
 	uint8_t did = 0;
-	bool alive, look;
+	bool alive;
 
 	/* a polling program shares this turn with its workers: a connection where nothing is asked is looked at
 	 * now and then, and after every sleep */
-	pthread_mutex_lock(&v->pub.lock);
-	look = v->pub.reqs || ++v->pub.n_idle >= LOOK_EVERY || !v->pub.connected;
-	pthread_mutex_unlock(&v->pub.lock);
-	if (look)
-		did = gw__urom_pump(&v->pub);
+	if (++v->n_idle < LOOK_EVERY && !v->tasks && !atomic_load_explicit(&v->pub.n_reqs, memory_order_relaxed))
+		return 0;
+	v->n_idle = 0;
+	did = gw__urom_pump(&v->pub);
 
 	while (*at) {
 		struct doca_urom_service_get_workers_by_gid_task *t = *at;
@@ -346,7 +349,7 @@ static bool service_arm(struct doca_ctx *ctx)
 	bool waiting;
 
 	pthread_mutex_lock(&s->lock);
-	s->n_idle = LOOK_EVERY;
+	((struct service *)s)->n_idle = LOOK_EVERY;
 	waiting = !s->connected || gw__chan_arm(&s->chan) || gw__chan_queued(&s->chan);
 	for (struct doca_urom_service_get_workers_by_gid_task *t = ((struct service *)s)->tasks; t; t = t->next)
 		waiting |= t->req.done;

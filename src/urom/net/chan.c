@@ -158,9 +158,10 @@ static int send_sock(struct gw__chan *c, const uint8_t *hdr, const struct gw__fr
 	return queue_frame(c, hdr, f, (size_t)n) ? (n ? dead_tx(c, -ENOMEM) : -ENOMEM) : 0;
 }
 
+/* Frames begin on cache lines: a small one crosses as few of them as it can. */
 static uint64_t padded(uint32_t len)
 {
-	return (GW__UROM_HDR + (uint64_t)len + 7) & ~(uint64_t)7;
+	return (GW__UROM_HDR + (uint64_t)len + 63) & ~(uint64_t)63;
 }
 
 /* 0; 1: no room now; negative: dead. */

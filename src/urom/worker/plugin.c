@@ -24,7 +24,8 @@ struct gw__w_plugin *gw__w_plugin_of(struct urom_worker_ctx *ctx)
 
 static void enter(struct gw__worker *w)
 {
-	atomic_store_explicit(&w->stats->in_plugin_since_ns, gw__now_ns(gw__clock_monotonic()), memory_order_relaxed);
+	/* the loop's clock, not a new reading: the watchdog counts seconds */
+	atomic_store_explicit(&w->stats->in_plugin_since_ns, w->now_ns, memory_order_relaxed);
 }
 
 static void leave(struct gw__worker *w)
@@ -107,6 +108,7 @@ int gw__w_plugin_load(struct gw__worker *w, uint32_t index, int fd, const char *
 	p->ctx.wait_iface = &wait_iface;
 	p->ctx.worker_id = w->id;
 	p->ctx.plugin_id = (uint64_t)1 << index;
+	w->now_ns = gw__now_ns(gw__clock_monotonic());
 	enter(w);
 	r = p->iface.open(&p->ctx);
 	leave(w);
@@ -138,7 +140,7 @@ static void refuse(struct gw__worker *w, struct gw__w_client *c, uint64_t contex
 {
 	struct gw__frame f = { .type = GW__F_NOTIF, .context = context, .plugin = plugin, .status = (int32_t)r };
 
-	atomic_fetch_add_explicit(&w->stats->n_errors, 1, memory_order_relaxed);
+	gw__stat_add(&w->stats->n_errors);
 	gw__w_send(w, c, &f);
 }
 
@@ -149,7 +151,7 @@ void gw__w_command(struct gw__worker *w, struct gw__w_client *c, const struct gw
 	ucs_list_link_t list;
 	doca_error_t r;
 
-	atomic_fetch_add_explicit(&w->stats->n_cmds, 1, memory_order_relaxed);
+	gw__stat_add(&w->stats->n_cmds);
 	if (!p || !p->used) {
 		refuse(w, c, f->context, f->plugin, DOCA_ERROR_NOT_FOUND);
 		return;
@@ -198,7 +200,7 @@ static void send_notif(struct gw__worker *w, struct gw__w_plugin *p, struct urom
 	if (p->n_open)
 		p->n_open--;
 	if (!c) { /* its client left: nobody waits */
-		atomic_fetch_add_explicit(&w->stats->n_drops, 1, memory_order_relaxed);
+		gw__stat_add(&w->stats->n_drops);
 		return;
 	}
 	if (c->n_inflight)

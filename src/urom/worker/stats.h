@@ -13,6 +13,12 @@ struct gw__urom_stats {
 	_Atomic uint64_t in_plugin_since_ns; /* 0, or when the call now running began */
 };
 
+/* One writer: a load and a store, no locked instruction on the way of every command. */
+static inline void gw__stat_add(_Atomic uint64_t *v)
+{
+	atomic_store_explicit(v, atomic_load_explicit(v, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
 /* What the daemon sets up before it executes a worker. */
 #define GW__WORKER_FD_CTL 3
 #define GW__WORKER_FD_STATS 4

@@ -42,12 +42,21 @@ struct gw__w_client *gw__w_client(struct gw__worker *w, uint64_t dest)
 	return &w->clients[i];
 }
 
-static void count_clients(struct gw__worker *w, int by)
+static void client_comes(struct gw__worker *w, uint32_t i)
 {
-	w->n_clients = (uint32_t)((int)w->n_clients + by);
+	w->active[w->n_clients++] = (uint8_t)i;
+	w->told_idle = false;
 	atomic_store_explicit(&w->stats->n_clients, w->n_clients, memory_order_relaxed);
-	if (by > 0)
-		w->told_idle = false;
+}
+
+static void client_goes(struct gw__worker *w, uint32_t i)
+{
+	uint32_t k = 0;
+
+	while (w->active[k] != i)
+		k++;
+	w->active[k] = w->active[--w->n_clients];
+	atomic_store_explicit(&w->stats->n_clients, w->n_clients, memory_order_relaxed);
 }
 
 static void drop_client(struct gw__worker *w, struct gw__w_client *c, const char *why)
@@ -63,7 +72,7 @@ static void drop_client(struct gw__worker *w, struct gw__w_client *c, const char
 	gw__free(c->table);
 	c->table = NULL;
 	c->table_len = 0;
-	count_clients(w, -1);
+	client_goes(w, (uint32_t)(c - w->clients));
 }
 
 int gw__w_send(struct gw__worker *w, struct gw__w_client *c, const struct gw__frame *f)
@@ -71,7 +80,7 @@ int gw__w_send(struct gw__worker *w, struct gw__w_client *c, const struct gw__fr
 	int err = gw__chan_send(&c->chan, f);
 
 	if (!err && f->type == GW__F_NOTIF)
-		atomic_fetch_add_explicit(&w->stats->n_notifs, 1, memory_order_relaxed);
+		gw__stat_add(&w->stats->n_notifs);
 	/* a notification that cannot be kept would leave a task open for ever: end the client instead */
 	if (err && f->type != GW__F_MEM_OP && !c->chan.err)
 		c->chan.err = err;
@@ -115,12 +124,13 @@ static void on_join(struct gw__worker *w, const struct gw__frame *f)
 	c->admit = (struct gw__admit){ .memfd = -1, .bells = { -1, -1 } };
 	if (gw__chan_init(&c->chan, fd, max_msg < w->max_msg ? max_msg : w->max_msg))
 		return;
-	c->chan.take_fds = true;
+	/* a caller that takes no rings sends no descriptors either */
+	c->chan.take_fds = features & GW__FEAT_SHM;
 	c->dest = ++w->n_generations << 8 | (uint64_t)(i + 1);
 	c->max_inflight = inflight && inflight <= GW__UROM_MAX_INFLIGHT ? inflight : 64;
 	c->state = GW__C_ADMIT;
 	c->deadline_ns = now() + ADMIT_NS;
-	count_clients(w, 1);
+	client_comes(w, (uint32_t)i);
 	ev.data.u64 = (uint64_t)i;
 	if (epoll_ctl(w->epfd, EPOLL_CTL_ADD, fd, &ev) ||
 	    gw__admit_offer(&c->admit, &c->chan, c->dest, features & w->features, gw__ring_bytes(c->chan.max_msg)))
@@ -148,7 +158,7 @@ static int on_command(struct gw__worker *w, struct gw__w_client *c, const struct
 		return 0;
 	}
 	/* more than was agreed: told once a command, ended when it goes on */
-	atomic_fetch_add_explicit(&w->stats->n_drops, 1, memory_order_relaxed);
+	gw__stat_add(&w->stats->n_drops);
 	if (++c->n_overruns > c->max_inflight) {
 		gw__send_error(&c->chan, DOCA_ERROR_FULL, 0, "command flood: over %u in flight again and again",
 			       c->max_inflight);
@@ -228,7 +238,7 @@ static bool step_client(struct gw__worker *w, struct gw__w_client *c, uint64_t n
 		if (n == -EPROTO || n == -EMSGSIZE || n == -EPROTONOSUPPORT) {
 			struct gw_diag d;
 
-			atomic_fetch_add_explicit(&w->stats->n_errors, 1, memory_order_relaxed);
+			gw__stat_add(&w->stats->n_errors);
 			gw__greet_bad_bytes(&c->chan, &f, n, &d);
 			gw__warn("worker %llu: client refused: %s", (unsigned long long)w->id, d.text);
 		}
@@ -287,9 +297,9 @@ static bool arm_all(struct gw__worker *w)
 {
 	bool any = false;
 
-	for (uint32_t i = 0; i < GW__UROM_MAX_CLIENTS; i++)
-		if (w->clients[i].state != GW__C_FREE && gw__chan_queued(&w->clients[i].chan) < TX_HIGH)
-			any |= gw__chan_arm(&w->clients[i].chan);
+	for (uint32_t k = 0; k < w->n_clients; k++)
+		if (gw__chan_queued(&w->clients[w->active[k]].chan) < TX_HIGH)
+			any |= gw__chan_arm(&w->clients[w->active[k]].chan);
 	return any;
 }
 
@@ -306,7 +316,6 @@ static void loop(struct gw__worker *w)
 {
 	struct gw__ladder ladder;
 	uint32_t turn = 0;
-	uint64_t t = now();
 
 	gw__ladder_init(&ladder);
 	while (!w->leaving) {
@@ -314,15 +323,17 @@ static void loop(struct gw__worker *w)
 		bool any = false;
 
 		if (turn++ % CTL_EVERY == 0) {
-			t = now();
+			w->now_ns = now();
 			any |= step_ctl(w);
-			tick_clients(w, t);
+			tick_clients(w, w->now_ns);
 		}
-		for (uint32_t i = 0; i < GW__UROM_MAX_CLIENTS; i++)
-			if (w->clients[i].state != GW__C_FREE) {
-				any |= step_client(w, &w->clients[i], t);
-				inflight += w->clients[i].n_inflight;
-			}
+		for (uint32_t k = 0; k < w->n_clients;) {
+			uint8_t i = w->active[k];
+
+			any |= step_client(w, &w->clients[i], w->now_ns);
+			inflight += w->clients[i].n_inflight;
+			k += k < w->n_clients && w->active[k] == i; /* gone: another took its place */
+		}
 		any |= gw__w_plugins_progress(w);
 		atomic_store_explicit(&w->stats->n_inflight, inflight, memory_order_relaxed);
 		if (any) {

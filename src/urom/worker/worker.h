@@ -70,7 +70,9 @@ struct gw__worker {
 	bool ctl_out;
 	struct gw__urom_stats *stats;
 	struct gw__w_client clients[GW__UROM_MAX_CLIENTS];
+	uint8_t active[GW__UROM_MAX_CLIENTS]; /* places in use: one cache line to look at, not one for each client */
 	uint32_t n_clients;
+	uint64_t now_ns; /* a moment ago */
 	uint64_t n_generations, n_joins;
 	struct gw__w_plugin plugins[GW__UROM_MAX_PLUGINS]; /* by index */
 	uint32_t used[GW__UROM_MAX_PLUGINS], n_used;       /* the loaded ones */
