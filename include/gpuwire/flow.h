@@ -23,8 +23,9 @@ enum gw_match_field {
 	GW_MATCH_UDP_SRC = 1u << 9,
 	GW_MATCH_UDP_DST = 1u << 10,
 	GW_MATCH_FLEX = 1u << 11,
-	GW_MATCH_ECPRI = 1u << 12,
-	GW_MATCH_ECPRI_ID = 1u << 13,
+	GW_MATCH_ECPRI = 1u << 12,     /* any eCPRI message */
+	GW_MATCH_ECPRI_ID = 1u << 13,  /* with GW_MATCH_ECPRI_TYPE */
+	GW_MATCH_ECPRI_TYPE = 1u << 14 /* with GW_MATCH_ECPRI */
 };
 
 struct gw_match {

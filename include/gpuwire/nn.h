@@ -6,7 +6,7 @@
  * CPU: a sample's features are the same bits in every run, in any batch, at any place in it, for one max_batch
  * (and for all of 8 and more). OpenMP's threads are kept from spinning at barriers; OMP_WAIT_POLICY or
  * GOMP_SPINCOUNT, where set, decide instead. An idle network uses no CPU time.
- * Source: seed tutorial, step 5 (TrtRunner); `infer` returns the results of the batch before. */
+ * Source: DAQIRI's ResNet tutorial, step 5 (TrtRunner); `infer` returns the results of the batch before. */
 #ifndef GPUWIRE_NN_H
 #define GPUWIRE_NN_H
 

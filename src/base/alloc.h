@@ -1,5 +1,5 @@
 /* base/alloc.h: our own allocations, so that tests can make the n-th one fail.
- * Must not know who allocates. Next: tests/unit/alloc_failure uses gw__alloc_fail_at(). */
+ * Must not know who allocates. Next: every constructor's test uses gw__alloc_fail_at(). */
 #ifndef GW_BASE_ALLOC_H
 #define GW_BASE_ALLOC_H
 

@@ -87,9 +87,9 @@ static int match_ecpri(struct gw__loader *l, const struct gw__ynode *e, struct g
 	if (!gw__cfg_node(e, "msg_type")) {
 		if (pc || rtc)
 			return gw__cfg_missing(l, e, "msg_type", "required with pc_id or rtc_id");
-		out->ecpri_msg_type = 255; /* any */
-		return 0;
+		return 0; /* any message */
 	}
+	out->fields |= GW_MATCH_ECPRI_TYPE;
 	out->ecpri_msg_type = (uint8_t)gw__cfg_u64(e, "msg_type");
 	if (pc || rtc) {
 		out->fields |= GW_MATCH_ECPRI_ID;

@@ -1,6 +1,6 @@
 /* nic/nic.h: the one NIC model: queues are memory in mlx5 format, a provider drains them.
  * Twelve control ops; data queues are plain memory. Providers: soft/ (ours, always there).
- * Must not know YAML, bursts or windows. Next: mlx5_format.h, soft/soft.c. */
+ * Must not know YAML, bursts or windows. Next: mlx5_format.h, soft/port.c. */
 #ifndef GW_NIC_NIC_H
 #define GW_NIC_NIC_H
 

@@ -10,8 +10,8 @@
 #include "wire/bytes.h"
 
 #define CLASS_FLEX GW_MATCH_FLEX
-#define CLASS_ECPRI (GW_MATCH_ECPRI | GW_MATCH_ECPRI_ID)
-#define ALL_FIELDS (GW_MATCH_ECPRI_ID * 2u - 1u)
+#define CLASS_ECPRI (GW_MATCH_ECPRI | GW_MATCH_ECPRI_ID | GW_MATCH_ECPRI_TYPE)
+#define ALL_FIELDS (GW_MATCH_ECPRI_TYPE * 2u - 1u) /* the last of gw_match_field */
 
 static bool match_ports(const struct gw_match *m, const struct gw__pkt *p)
 {
@@ -78,7 +78,9 @@ static bool match_ecpri(const struct gw_match *m, const uint8_t *h, uint32_t n, 
 {
 	uint32_t at = p->ecpri_off;
 
-	if (!(p->flags & GW__PKT_ECPRI) || h[at + 1] != m->ecpri_msg_type)
+	if (!(p->flags & GW__PKT_ECPRI))
+		return false;
+	if ((m->fields & GW_MATCH_ECPRI_TYPE) && h[at + 1] != m->ecpri_msg_type)
 		return false;
 	if (!(m->fields & GW_MATCH_ECPRI_ID))
 		return true;
@@ -122,7 +124,8 @@ int gw__match_check(const struct gw_match *m, struct gw_diag *diag)
 	if ((f & CLASS_FLEX) && (m->flex_offset % 4 || m->flex_offset > 60))
 		return gw__fail(diag, -EINVAL, "flow match: flex offset %u must be a multiple of 4 up to 60",
 				m->flex_offset);
-	if ((f & GW_MATCH_ECPRI_ID) && !(f & GW_MATCH_ECPRI))
+	if (((f & GW_MATCH_ECPRI_ID) && !(f & GW_MATCH_ECPRI_TYPE)) ||
+	    ((f & GW_MATCH_ECPRI_TYPE) && !(f & GW_MATCH_ECPRI)))
 		return gw__fail(diag, -EINVAL, "flow match: an eCPRI id needs msg_type");
 	if ((f & GW_MATCH_VLAN) && m->vlan_id > 4095)
 		return gw__fail(diag, -EINVAL, "flow match: vlan_id %u is above 4095", m->vlan_id);

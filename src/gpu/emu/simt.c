@@ -1,7 +1,7 @@
 /* gpu/emu/simt.c: blocks and lanes as fibers on one thread (or as pthreads under the thread sanitizer).
  * A lane runs until a barrier, a warp collective, a spin hint or its end. Blocks run in waves, unless the
  * grid must be resident. When every lane waits and nothing can come, that is an error with a name, not a
- * hang. Must not know any kernel. Next: lanes_*.c how lanes are switched. */
+ * hang. Must not know any kernel. Next: lanes.c, how lanes are switched. */
 #include "gpu/emu/simt.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* nn/cudnn/conv.h: one fused convolution: conv (+ residual) + bias (+ relu), NHWC, as a cuDNN graph.
- * Must not know networks. Next: conv.c (graph), choose.c (engines). */
+ * Must not know networks. Next: conv.c (graph, engines), choice.c (what was fastest). */
 #ifndef GW_NN_CUDNN_CONV_H
 #define GW_NN_CUDNN_CONV_H
 

@@ -122,7 +122,7 @@ static void matches(void)
 	YES(GW_MATCH_FLEX, (m.flex_udp_dst = 4096, m.flex_offset = 4, m.flex_val = 0xdead0000, m.flex_mask = ~0xffffu));
 	NO(GW_MATCH_FLEX, (m.flex_udp_dst = 4096, m.flex_offset = 4, m.flex_val = 0xdead0000, m.flex_mask = ~0u));
 	NO(GW_MATCH_FLEX, (m.flex_udp_dst = 4095, m.flex_mask = 0));
-	NO(GW_MATCH_ECPRI, m.ecpri_msg_type = 0);
+	NO(GW_MATCH_ECPRI | GW_MATCH_ECPRI_TYPE, m.ecpri_msg_type = 0);
 	gw__build_udp6(f, &hdr, f + 62, 20);
 	gw__parse(f, 82, 82, &p);
 	YES(GW_MATCH_IPV6_SRC, memcpy(m.ipv6_src, hdr.ip6_src, 16));
@@ -131,9 +131,11 @@ static void matches(void)
 	gw__put16(f + 12, 0xaefe); /* eCPRI, message 2, RTC id 7 */
 	memcpy(f + 14, "\x10\x02\0\x08\0\x07", 6);
 	gw__parse(f, 60, 60, &p);
-	YES(GW_MATCH_ECPRI, m.ecpri_msg_type = 2);
-	YES(GW_MATCH_ECPRI | GW_MATCH_ECPRI_ID, (m.ecpri_msg_type = 2, m.ecpri_id = 7));
-	NO(GW_MATCH_ECPRI | GW_MATCH_ECPRI_ID, (m.ecpri_msg_type = 2, m.ecpri_id = 8));
+	YES(GW_MATCH_ECPRI | GW_MATCH_ECPRI_TYPE, m.ecpri_msg_type = 2);
+	NO(GW_MATCH_ECPRI | GW_MATCH_ECPRI_TYPE, m.ecpri_msg_type = 3);
+	YES(GW_MATCH_ECPRI, m.ecpri_msg_type = 9); /* any message: the type does not count */
+	YES(GW_MATCH_ECPRI | GW_MATCH_ECPRI_TYPE | GW_MATCH_ECPRI_ID, (m.ecpri_msg_type = 2, m.ecpri_id = 7));
+	NO(GW_MATCH_ECPRI | GW_MATCH_ECPRI_TYPE | GW_MATCH_ECPRI_ID, (m.ecpri_msg_type = 2, m.ecpri_id = 8));
 	memcpy(f + 12, "\x88\xa8\x20\x05\x81\x00\x00\x00\x08\x06", 10); /* QinQ: 5, then a priority tag */
 	gw__parse(f, 60, 60, &p);
 	T_EQ(p.n_vlan, 2);

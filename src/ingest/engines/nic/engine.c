@@ -9,6 +9,8 @@
 #include "base/diag.h"
 #include "ingest/engines/nic/nic_engine.h"
 
+#define NAP_NS 1000000u
+
 static _Atomic unsigned long n_private_cables;
 
 int ne_segs_register(struct gw__nic *nic, const struct gw__slots *slots, struct ne_seg seg[GW_MAX_SEGS],
@@ -72,12 +74,16 @@ static int nic_check(const struct gw_config *cfg, struct gw_diag *diag)
 	return 0;
 }
 
+static void stop_thread(struct ne_port *p);
+
 static void nic_close(struct gw__engine *base)
 {
 	struct nic_engine *e = (struct nic_engine *)base;
 
 	if (!base)
 		return;
+	for (uint32_t i = 0; i < e->n_ports; i++)
+		stop_thread(&e->port[i]);
 	for (uint32_t i = 0; i < e->n_ports; i++) {
 		struct ne_port *p = &e->port[i];
 
@@ -92,17 +98,68 @@ static void nic_close(struct gw__engine *base)
 	gw__free(e);
 }
 
-/* "loopback": one port is cabled to itself, two to each other. "?by=receiver" is ours, not the link's. */
-static void resolve(const struct gw_cfg *c, uint32_t i, unsigned long cable, char *out, size_t n, bool *lazy)
+/* "loopback": one port is cabled to itself, two to each other. "?by=receiver" and "?by=thread" are ours, not
+ * the link's: who carries this port's frames instead of the sender. */
+static void resolve(const struct gw_cfg *c, uint32_t i, unsigned long cable, char *out, size_t n, struct ne_port *p)
 {
 	const char *a = c->port[i].address;
-	const char *by = strstr(a, "?by=receiver");
+	const char *by = strstr(a, "?by=");
 
-	*lazy = by && !by[strlen("?by=receiver")];
+	p->by_thread = by && !strcmp(by, "?by=thread");
+	p->lazy_tx = p->by_thread || (by && !strcmp(by, "?by=receiver"));
 	if (!strcmp(a, "loopback") && c->n_ports == 2 && !strcmp(c->port[1 - i].address, "loopback"))
 		snprintf(out, n, "cable:%lu", cable);
 	else
-		snprintf(out, n, "%.*s", *lazy ? (int)(by - a) : (int)strlen(a), a);
+		snprintf(out, n, "%.*s", p->lazy_tx ? (int)(by - a) : (int)strlen(a), a);
+}
+
+/* A port's own thread: carries frames while there are any, then rests ever longer, a millisecond at most: a
+ * sender that only posts does not wake it. */
+static void *carry(void *arg)
+{
+	struct ne_port *p = arg;
+	struct gw__ladder ladder;
+
+	gw__threads_add(1);
+	gw__ladder_init(&ladder);
+	while (!atomic_load_explicit(&p->halt, memory_order_relaxed)) { /* join orders the rest */
+		int r = p->nic->ops->progress(p->nic, NE_BURST * 4, GW__NIC_TX);
+
+		if (r > 0)
+			gw__ladder_reset(&ladder);
+		else if (gw__ladder_step(&ladder))
+			(void)gw__event_block(&p->nap, NAP_NS);
+	}
+	gw__threads_add(-1);
+	return NULL;
+}
+
+static int start_thread(struct ne_port *p, struct gw_diag *diag)
+{
+	int err;
+
+	if (!p->by_thread || p->threaded)
+		return 0;
+	atomic_store_explicit(&p->halt, false, memory_order_relaxed);
+	err = gw__event_init(&p->nap);
+	if (!err) {
+		err = -pthread_create(&p->thread, NULL, carry, p);
+		if (err)
+			gw__event_fini(&p->nap);
+	}
+	p->threaded = !err;
+	return err ? gw__fail(diag, err, "no thread for a port that says ?by=thread: %s", strerror(-err)) : 0;
+}
+
+static void stop_thread(struct ne_port *p)
+{
+	if (!p->threaded)
+		return;
+	atomic_store_explicit(&p->halt, true, memory_order_relaxed);
+	gw__event_kick(&p->nap);
+	pthread_join(p->thread, NULL);
+	gw__event_fini(&p->nap);
+	p->threaded = false;
 }
 
 static int set_gate(struct ne_port *p)
@@ -144,7 +201,7 @@ static int open_port(struct nic_engine *e, uint32_t i, unsigned long cable, stru
 	char address[sizeof(cp->address) + 32];
 	int err;
 
-	resolve(e->cfg, i, cable, address, sizeof(address), &p->lazy_tx);
+	resolve(e->cfg, i, cable, address, sizeof(address), p);
 	err = gw__nic_soft.open(address, clock, &p->nic, diag);
 	if (err)
 		return err;
@@ -244,9 +301,15 @@ static int set_running(struct gw__engine *base, bool running)
 
 static int nic_start(struct gw__engine *base, struct gw_diag *diag)
 {
-	return set_running(base, true);
+	struct nic_engine *e = (struct nic_engine *)base;
+	int err = set_running(base, true);
+
+	for (uint32_t i = 0; i < e->n_ports && !err; i++)
+		err = start_thread(&e->port[i], diag);
+	return err;
 }
 
+/* The ports' own threads go on until close: what is posted still completes. */
 static void nic_stop(struct gw__engine *base)
 {
 	(void)set_running(base, false);

@@ -4,6 +4,9 @@
 #ifndef GW_INGEST_NIC_ENGINE_H
 #define GW_INGEST_NIC_ENGINE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "ingest/config.h"
 #include "ingest/engine.h"
 #include "nic/mlx5_format.h"
@@ -23,7 +26,12 @@ struct ne_port {
 	uint8_t mac[6];
 	bool running, drop_all; /* the gate is open when running and not told to drop */
 	uint32_t tx_overhead; /* bytes that tx flows may put in front */
-	bool lazy_tx; /* submit() posts only; whoever receives runs the NIC */
+	bool lazy_tx; /* submit() posts only; whoever receives runs the NIC, or the port's own thread */
+	bool by_thread;
+	pthread_t thread;
+	bool threaded;        /* it runs */
+	_Atomic bool halt;
+	struct gw__event nap; /* where the thread rests */
 };
 
 struct nic_engine {
