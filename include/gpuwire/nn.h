@@ -12,6 +12,7 @@
 
 #include <gpuwire/common.h>
 #include <gpuwire/mem.h>
+#include <gpuwire/version.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,6 +79,12 @@ GW_API GW_MUST_CHECK int gw_nn_infer(struct gw_nn *nn, const void *input, uint32
 				     const float **prev, uint32_t *prev_n);
 /* The tail: results of the last batch, or NULL and 0. Returns 0, -EIO. Blocks: until done. */
 GW_API GW_MUST_CHECK int gw_nn_drain(struct gw_nn *nn, const float **last, uint32_t *last_n);
+
+/* Row i of who can compute networks here, as gw_about() says the rest.
+ *   out  written only on success
+ * Returns 0; -ENOENT past the last row. Threads: any. Ownership: *out is the caller's, name is static. Blocks:
+ * the first call may open the GPU driver and cuDNN. */
+GW_API GW_MUST_CHECK int gw_nn_about(uint32_t i, struct gw_about *out);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const struct gw__gpu_ops *chosen;
+static struct gw_diag why_emu;
 
 static void choose(void)
 {
@@ -35,6 +36,8 @@ static void choose(void)
 		gw__error("GPUWIRE_GPU=cuda, but %s; going on with emu", why.text);
 	else if (!cuda)
 		gw__debug("GPU backend emu: %s", want ? "GPUWIRE_GPU=emu" : why.text);
+	if (!cuda)
+		gw__fail(&why_emu, -ENODEV, "%s", want && !strcmp(want, "emu") ? "GPUWIRE_GPU=emu" : why.text);
 	chosen = cuda ? cuda : &gw__gpu_emu;
 	gw__info("GPU backend: %s", chosen->describe());
 }
@@ -43,6 +46,12 @@ const struct gw__gpu_ops *gw__gpu(void)
 {
 	pthread_once(&once, choose);
 	return chosen;
+}
+
+const char *gw__gpu_why_emu(void)
+{
+	gw__gpu();
+	return why_emu.text;
 }
 
 const char *gw_gpu_backend(void)

@@ -76,6 +76,8 @@ struct gw__gpu_ops {
 
 /* The backend chosen at first use (GPUWIRE_GPU=emu|cuda forces). Never NULL: emu is always there. */
 const struct gw__gpu_ops *gw__gpu(void);
+/* Why the choice is not cuda; "" where it is. Static. */
+const char *gw__gpu_why_emu(void);
 
 /* emu, for tests: streams made afterwards queue their work until stepped (false: work runs when queued). */
 void gw__emu_set_manual(bool manual);

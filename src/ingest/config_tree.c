@@ -2,6 +2,7 @@
  * Events rather than libyaml's own document, so that depth and size are refused before they are built.
  * Next: config_load.c, which reads the file and walks the tree. */
 #include "ingest/config_tree.h"
+#include "ingest/engine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -487,4 +488,9 @@ int gw__y_set_yaml(struct gw__ytree *t, struct gw__ynode *n, const char *text, s
 		c->from_set = true;
 	}
 	return 0;
+}
+
+const char *gw__yaml_version(void)
+{
+	return yaml_get_version_string();
 }

@@ -123,5 +123,7 @@ struct gw__engine_row {
 	const char *reason;
 };
 extern const struct gw__engine_row gw__engines[];
+/* "0.2.5": the YAML library's own word (config_tree.c). */
+const char *gw__yaml_version(void);
 
 #endif

@@ -103,4 +103,7 @@ uint64_t gw__link_no_due(struct gw__link *link);
 int gw__link_no_watch(struct gw__link *link, struct gw__event *event);
 void gw__link_no_plugged(struct gw__link *link);
 
+/* "libpcap version 1.10.3 (...)"; static. */
+const char *gw__link_pcap_version(void);
+
 #endif

@@ -313,3 +313,8 @@ int gw__pcap_out_open(const char *rest, struct gw__clock *clock, struct gw__link
 	*out = &w->link;
 	return 0;
 }
+
+const char *gw__link_pcap_version(void)
+{
+	return pcap_lib_version();
+}

@@ -49,9 +49,13 @@ struct gw__nn_backend {
 
 #ifdef GW_WITH_ONEDNN
 extern const struct gw__nn_backend gw__nn_onednn;
+/* Version and instruction set in words. */
+void gw__onednn_about(char *text, size_t n);
 #endif
 #ifdef GW_WITH_CUDNN
 extern const struct gw__nn_backend gw__nn_cudnn;
+/* Version in words and 0; a negative errno and the reason. Opens the library. */
+int gw__cudnn_about(char *text, size_t n);
 #endif
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/diag.h"
 #include "base/log.h"
+#include "nn/backend.h"
 
 /* where Python wheels keep the vendor's libraries */
 static const char *const python_dirs[] = {
@@ -98,4 +99,17 @@ const struct gw__cudnn *gw__cudnn_lib(struct gw_diag *diag)
 		return &lib;
 	gw__fail(diag, -ENOTSUP, "%s", why.text);
 	return NULL;
+}
+
+int gw__cudnn_about(char *text, size_t n)
+{
+	struct gw_diag diag = { "" };
+	const struct gw__cudnn *l = gw__cudnn_lib(&diag);
+
+	if (!l) {
+		snprintf(text, n, "%s", diag.text);
+		return -ENOTSUP;
+	}
+	snprintf(text, n, "cuDNN %zu.%zu.%zu", l->version / 10000, l->version / 100 % 100, l->version % 100);
+	return 0;
 }

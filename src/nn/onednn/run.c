@@ -272,6 +272,31 @@ static void identity(char *text, size_t n)
 		 (int)dnnl_get_effective_cpu_isa());
 }
 
+void gw__onednn_about(char *text, size_t n)
+{
+	static const struct {
+		dnnl_cpu_isa_t isa;
+		const char *name;
+	} isas[] = {
+		{ dnnl_cpu_isa_avx512_core_amx, "AVX-512 with AMX" },
+		{ dnnl_cpu_isa_avx512_core_bf16, "AVX-512 with BF16" },
+		{ dnnl_cpu_isa_avx512_core_vnni, "AVX-512 with VNNI" },
+		{ dnnl_cpu_isa_avx512_core, "AVX-512" },
+		{ dnnl_cpu_isa_avx2_vnni, "AVX2 with VNNI" },
+		{ dnnl_cpu_isa_avx2, "AVX2" },
+		{ dnnl_cpu_isa_avx, "AVX" },
+		{ dnnl_cpu_isa_sse41, "SSE4.1" },
+	};
+	const dnnl_version_t *v = dnnl_version();
+	dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
+	const char *words = "plain instructions";
+
+	for (size_t i = 0; i < sizeof(isas) / sizeof(isas[0]); i++)
+		if (isas[i].isa == isa)
+			words = isas[i].name;
+	snprintf(text, n, "oneDNN %d.%d.%d, %s", v->major, v->minor, v->patch, words);
+}
+
 static const char *name(const struct gw__exec *x)
 {
 	return x->name;
