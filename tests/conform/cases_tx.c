@@ -115,6 +115,24 @@ static void gather_and_split(const char *engine)
 	bed_close(&b);
 }
 
+/* More slots than requests fit: a short count, and nothing of it stays out although no more is sent. */
+static void more_slots_than_requests(const char *engine)
+{
+	struct bed b = { .r = { .batch = 10, .tx_bufs = 32900, .tx_hdr = 64, .tx_size = 256, .payload = 64 } };
+	struct gw_tx tx;
+	int n;
+
+	bed_open(&b, engine);
+	T_RC(gw_tx_reserve(b.gw, 0, 0, 32900, &tx), 32900);
+	fill(&b, &tx, 0);
+	n = gw_tx_submit(b.gw, &tx, tx.n_pkts);
+	T_OK(n > 0);
+	gw_tx_cancel(b.gw, &tx);
+	T_RC(gw_tx_drain(b.gw, 0, 0, SOON), 0);
+	T_EQ(bed_port(&b, 0).tx_packets, (uint64_t)n);
+	bed_close(&b);
+}
+
 static void smallest_frame(const char *engine)
 {
 	struct bed b = { .r = { .batch = 1 } };
@@ -190,6 +208,7 @@ static const struct conform_case cases[] = {
 	{ "lengths refused", refused_lengths },
 	{ "gather of two", gather },
 	{ "gather and split at different bytes", gather_and_split },
+	{ "more slots than requests", more_slots_than_requests },
 	{ "smallest frame", smallest_frame },
 	{ "idle reclaim", idle_reclaim },
 	{ "drain times out, then ends", drain_times_out },

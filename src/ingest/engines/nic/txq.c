@@ -31,6 +31,7 @@ struct ne_txq {
 	} *ends;
 	uint32_t *free, n_free;
 	uint32_t unsignalled; /* packets since the last request that asked for a completion */
+	uint32_t last_bb;     /* where the last request starts */
 	uint32_t n_segs;
 	struct ne_seg seg[GW_MAX_SEGS];
 	const uint8_t *src_mac; /* NULL: frames go as they are */
@@ -99,6 +100,7 @@ static void put_head(struct ne_txq *q, uint8_t opcode, uint32_t ds, uint32_t n_p
 	c->fm_ce_se = (uint8_t)((signal ? MLX5_CE_ALWAYS : MLX5_CE_ERROR) << MLX5_CE_SHIFT);
 	c->imm = 0;
 	memset(segment(q, q->pi, 1), 0, MLX5_SEG);
+	q->last_bb = q->pi;
 	q->pi += (ds + 3) / 4;
 	q->tail += n_pkts;
 	q->unsignalled = signal ? 0 : q->unsignalled + n_pkts;
@@ -168,7 +170,7 @@ static void post_wait(struct ne_txq *q, uint64_t t_ns)
 }
 
 /* One plain send with a gather list, after its time if it has one. */
-static uint32_t post_one(struct ne_txq *q, const struct gw__tx_in *in, uint32_t i, bool last)
+static uint32_t post_one(struct ne_txq *q, const struct gw__tx_in *in, uint32_t i)
 {
 	uint32_t slot = in->slot[i], ds = 2;
 
@@ -182,8 +184,18 @@ static uint32_t post_one(struct ne_txq *q, const struct gw__tx_in *in, uint32_t 
 	q->order[q->tail & q->order_mask] = slot;
 	if (q->src_mac)
 		set_src_mac(q, slot);
-	put_head(q, MLX5_OP_SEND, ds, 1, last || q->unsignalled >= NE_BURST - 1);
+	put_head(q, MLX5_OP_SEND, ds, 1, q->unsignalled >= NE_BURST - 1);
 	return 1;
+}
+
+/* Not told of yet: the last request of a submit asks for a completion, however short the ring cut it. Without
+ * one, what lies before it would stay out until more is sent. */
+static void signal_last(struct ne_txq *q)
+{
+	struct mlx5_ctrl *c = (struct mlx5_ctrl *)(void *)segment(q, q->last_bb, 0);
+
+	c->fm_ce_se = MLX5_CE_ALWAYS << MLX5_CE_SHIFT;
+	q->unsignalled = 0;
 }
 
 static void ring_doorbell(struct ne_txq *q)
@@ -202,7 +214,7 @@ static int txq_submit(void *qp, const struct gw__tx_in *in, uint32_t first, uint
 		reap(q);
 	while (done < n && !q->failed) {
 		uint32_t k = q->n_segs == 1 && !in->tx_time_ns ? post_many(q, in, first + done, n - done) :
-					      post_one(q, in, first + done, done + 1 == n);
+					      post_one(q, in, first + done);
 
 		if (!k)
 			break;
@@ -210,6 +222,8 @@ static int txq_submit(void *qp, const struct gw__tx_in *in, uint32_t first, uint
 	}
 	if (done < n && !done && !frame_len(q, in, first))
 		return -EMSGSIZE;
+	if (done && q->unsignalled)
+		signal_last(q);
 	if (!done)
 		reap(q);
 	else
