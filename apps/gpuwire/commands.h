@@ -9,7 +9,8 @@
 	X(model, "write a ResNet feature extractor as an ONNX file, weights from a seed")          \
 	X(config, "check configuration files, explain keys, write the schema")                     \
 	X(doctor, "look this machine over: one line a finding, with the command that fixes it")    \
-	X(info, "version, build options, engines, GPU backend, libraries")
+	X(info, "version, build options, engines, GPU backend, libraries")                  \
+	X(bench, "measure: the ratio to a peer in the same run, the floor, the place")
 
 /* argv[0] is "gpuwire NAME". Returns the exit status: 0 done, 1 refused or failed, 64 wrong usage (argp). */
 #define GW_COMMAND_PROTOTYPE(name, help) int gw_cmd_##name(int argc, char **argv);
