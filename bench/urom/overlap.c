@@ -126,12 +126,13 @@ static void measure(size_t bytes)
 	rate = urom_seconds();
 	work(20000000);
 	rate = 2e7 / (urom_seconds() - rate);
-	start(bytes / 4);
-	finish();
-	c = urom_seconds();
-	start(bytes / 4);
-	finish();
-	n = (uint64_t)(rate * (urom_seconds() - c)); /* work as long as the collective */
+	for (int r = 0; r < RUNS; r++) {
+		c = urom_seconds();
+		start(bytes / 4);
+		finish();
+		coll[r] = urom_seconds() - c;
+	}
+	n = (uint64_t)(rate * middle(coll)); /* work as long as the collective */
 	for (int r = 0; r < RUNS; r++) {
 		double t = urom_seconds();
 
