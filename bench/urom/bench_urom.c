@@ -229,7 +229,8 @@ int main(int argc, char **argv)
 		close_side(&plain);
 	}
 	rig_stop();
-	ok = ok && !rig_start("tcp:127.0.0.1:18640", "1") && open_side(&tcp, "tcp:127.0.0.1:18640");
+	snprintf(ep, sizeof(ep), "tcp:127.0.0.1:%d", 20000 + (int)getpid() % 20000);
+	ok = ok && !rig_start(ep, "1") && open_side(&tcp, ep);
 	for (int r = 0; ok && r < RUNS; r++) {
 		v[RAW_TCP_POLLED][r] = peer_tcp(LAPS, false, MESSAGE);
 		v[TCP_POLLED][r] = round_trip(&tcp, LAPS, false, MESSAGE);
