@@ -664,6 +664,8 @@ static int run_started(struct run *r)
 		r->out->rx_pps = (double)(b.rx - a.rx) * 1e9 / (double)(b.ns - a.ns);
 		r->out->tx_pps = (double)(b.tx - a.tx) * 1e9 / (double)(b.ns - a.ns);
 		r->out->rx_pps_cpu = per_cpu(&a, &b, &r->out->pps_alone);
+		if (b.tx_cpu_ns > a.tx_cpu_ns)
+			r->out->tx_pps_cpu = (double)(b.tx - a.tx) * 1e9 / (double)(b.tx_cpu_ns - a.tx_cpu_ns);
 	}
 	end = join_all(r);
 	if (!err && end)

@@ -89,7 +89,7 @@ static int run_pair(const struct shape *ours, const struct shape *peer, const st
 	return err;
 }
 
-/* What the sender can offer: the receiving port's gate is shut. */
+/* What the sender can offer a second of its CPU time: the receiving port's gate is shut. */
 static int offered(const struct shape *s, const struct bench_opts *like, double *pps, struct gw_diag *diag)
 {
 	struct bench_file *f = calloc(1, sizeof(*f));
@@ -105,7 +105,7 @@ static int offered(const struct shape *s, const struct bench_opts *like, double 
 		o.gate_shut = true;
 		o.pause = false;
 		err = bench_file_run(f, &o, r, diag);
-		*pps = r->tx_pps;
+		*pps = r->tx_pps_cpu;
 	}
 	free(f);
 	free(r);
@@ -159,7 +159,7 @@ static int row(FILE *json, const struct shape *s, const struct shape *single, co
 
 static void heading(double seconds, int rounds)
 {
-	printf("receiver's CPU-seconds; %d rounds of %.2f s in turn; \"offered\" = the sender alone / one segment\n", rounds,
+	printf("receiver's CPU-seconds; %d rounds of %.2f s in turn; \"offered\" = the sender alone (its CPU-seconds) / one segment\n", rounds,
 	       seconds);
 	puts(" frame  queues   header payload   HDS Mpps  single Mpps  ratio  wall   offered    packets  missed");
 }

@@ -36,11 +36,15 @@ static inline uint32_t gw__ring_push_n(struct gw__ring *r, const void *items, ui
 	}
 	if (n > room)
 		n = (uint32_t)room;
-	for (uint32_t i = 0; i < n; i++)
-		memcpy(r->items + ((t + i) & r->mask) * r->item_size, src + (size_t)i * r->item_size,
-		       r->item_size);
-	if (n)
+	if (n) {
+		uint32_t at = (uint32_t)t & r->mask, k = r->mask + 1 - at;
+
+		k = k < n ? k : n; /* up to the ring's end, and from its beginning */
+		memcpy(r->items + (size_t)at * r->item_size, src, (size_t)k * r->item_size);
+		if (k < n)
+			memcpy(r->items, src + (size_t)k * r->item_size, (size_t)(n - k) * r->item_size);
 		atomic_store_explicit(&r->tail, t + n, memory_order_release);
+	}
 	return n;
 }
 
@@ -57,11 +61,15 @@ static inline uint32_t gw__ring_pop_n(struct gw__ring *r, void *items, uint32_t 
 	}
 	if (n > have)
 		n = (uint32_t)have;
-	for (uint32_t i = 0; i < n; i++)
-		memcpy(dst + (size_t)i * r->item_size, r->items + ((h + i) & r->mask) * r->item_size,
-		       r->item_size);
-	if (n)
+	if (n) {
+		uint32_t at = (uint32_t)h & r->mask, k = r->mask + 1 - at;
+
+		k = k < n ? k : n;
+		memcpy(dst, r->items + (size_t)at * r->item_size, (size_t)k * r->item_size);
+		if (k < n)
+			memcpy(dst + (size_t)k * r->item_size, r->items, (size_t)(n - k) * r->item_size);
 		atomic_store_explicit(&r->head, h + n, memory_order_release);
+	}
 	return n;
 }
 

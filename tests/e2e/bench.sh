@@ -82,5 +82,12 @@ quantize)
 	expect 1 "failures [1-9]" "$gpuwire" bench raw_reorder_quantize $cable $mac --seconds 0.4 --rounds 0 \
 		--set bench_reorder_quantize.output_type=bf16 "$files/reorder_quantize_int8.yaml"
 	;;
+pool)
+	expect 0 "^slots, apart / one segment: [0-9.]+ by the clock, [0-9.]+ by CPU time" "$gpuwire" bench pool --rounds 1 \
+		--ms 20 --json "$dir/out.json"
+	also '^  slots, header and payload apart  *cache -  *[0-9]'
+	also '^(slots, apart / as shipped|built without DPDK)'
+	expect 1 "usage: bench_pool" "$gpuwire" bench pool --help
+	;;
 esac
 exit $failed
