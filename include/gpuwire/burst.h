@@ -61,17 +61,20 @@ struct gw_reorder_info {
 };
 
 /* Describe a reordered burst. Pointers in *info live until the burst is released.
+ * Ownership: *info is the caller's.
  * Returns 0; -EAGAIN while the burst's event has not fired; -EINVAL if it is not a reordered burst; the
  * event's error. Thread: the burst's owner. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_burst_reorder_info(const struct gw_burst *burst, struct gw_reorder_info *info);
 
 /* Give a whole burst back. The event must have fired if the consumer's own work reads it later than that:
  * release after your last read. The storage of *burst is yours again and zeroed.
- * Thread: any one thread at a time per queue (single producer back to the queue). Blocks: no. */
+ * Returns nothing; a zeroed burst is fine. Thread: any one thread at a time per queue (single producer back to the
+ * queue). Ownership: the slots go back to the library. Blocks: no. */
 GW_API void gw_burst_release(struct gw_burst *burst);
 
 /* Give packet i back early; gw_burst_release() skips it later. Returns 0, -EINVAL (index, reordered burst),
- * -EALREADY. Thread: as gw_burst_release(). */
+ * -EALREADY. Thread: as gw_burst_release(). Ownership: packet i goes back to the library, the rest stays lent.
+ * Blocks: no. */
 GW_API GW_MUST_CHECK int gw_burst_release_pkt(struct gw_burst *burst, uint32_t i);
 
 #ifdef __cplusplus

@@ -32,12 +32,15 @@ struct gw_config_opts {
  * gw_config_free(). Blocks: reads the file. Warnings go to the log. */
 GW_API GW_MUST_CHECK int gw_config_load(const char *path_or_text, const struct gw_config_opts *opts,
 					struct gw_config **out, struct gw_diag *diag);
-GW_API void gw_config_free(struct gw_config *cfg); /* NULL is fine */
+/* Free it; NULL is fine. Returns nothing. Threads: one, and no gw_* call may use it any more. Ownership: the
+ * strings of gw_config_str() end with it. Blocks: no. */
+GW_API void gw_config_free(struct gw_config *cfg);
 
 /* Typed getters by path, for program blocks ("inference.cpu_core", "bench_rx.0.queue_id" or, for a map,
  * "bench_rx.queue_id"). Defaults come from the one key table; *out is written only on success.
  * Return 1 if written in the file, 0 if the default was used, -ENOENT if absent without a default,
- * -EINVAL/-ERANGE with *diag if the text does not fit. Strings live as long as cfg. Any thread. */
+ * -EINVAL/-ERANGE with *diag if the text does not fit. Ownership: strings are borrowed from cfg and live as long.
+ * Any thread. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_config_u64(const struct gw_config *cfg, const char *path, uint64_t *out,
 				       struct gw_diag *diag);
 GW_API GW_MUST_CHECK int gw_config_i64(const struct gw_config *cfg, const char *path, int64_t *out,
@@ -46,7 +49,9 @@ GW_API GW_MUST_CHECK int gw_config_bool(const struct gw_config *cfg, const char 
 					struct gw_diag *diag);
 GW_API GW_MUST_CHECK int gw_config_str(const struct gw_config *cfg, const char *path, const char **out,
 				       struct gw_diag *diag);
-/* Where a key stands: "file:line" into buf, or the file alone if the key is absent. */
+/* Where a key stands: "file:line" into buf, or the file alone if the key is absent.
+ *   n  bytes of buf; what does not fit is cut off, with a NUL at the end
+ * Returns nothing. Any thread. Ownership: buf is the caller's. Blocks: no. */
 GW_API void gw_config_where(const struct gw_config *cfg, const char *path, char *buf, size_t n);
 
 /* The one table of keys, in words: what the parser checks is what these say. */
@@ -61,7 +66,8 @@ typedef void (*gw_config_text_fn)(void *ctx, const char *text);
 /* Write a description, piece by piece.
  *   key  EXPLAIN: "interfaces.0.rx.queues.0.timeout_us", "timeout_us", or NULL; else not read
  *   fn   called with each piece of text, on the caller's thread
- * Returns 0; -ENOENT no such key (*diag: the nearest spelling); -EINVAL. Any thread. Blocks: no. */
+ * Returns 0; -ENOENT no such key (*diag: the nearest spelling); -EINVAL. Any thread. Ownership: text is lent to fn
+ * for its call only. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_config_describe(enum gw_config_doc what, const char *key, gw_config_text_fn fn,
 					    void *ctx, struct gw_diag *diag);
 

@@ -46,11 +46,14 @@ struct gw_write_status {
 GW_API GW_MUST_CHECK int gw_write_burst(struct gw *gw, const struct gw_burst *burst,
 					const struct gw_write_opts *opts, struct gw_write **out,
 					struct gw_write_status *status, struct gw_diag *diag);
-/* 1 done (*status is final), 0 not yet. Any thread. Blocks: no. */
+/* Is it done? Returns 1 done (*status is final), 0 not yet. Any thread. Ownership: *status is the caller's.
+ * Blocks: no. */
 GW_API int gw_write_poll(struct gw_write *write, struct gw_write_status *status);
-/* The same, waiting up to timeout_ns (UINT64_MAX = no limit). One thread per write. Blocks: yes. */
+/* The same, waiting up to timeout_ns (UINT64_MAX = no limit). Returns as gw_write_poll(). One thread per write.
+ * Ownership: *status is the caller's. Blocks: yes. */
 GW_API int gw_write_wait(struct gw_write *write, uint64_t timeout_ns, struct gw_write_status *status);
-/* Waits for the end first; before gw_close(). NULL is fine. */
+/* Free a write; before gw_close(). NULL is fine. Returns nothing. Thread: one, nobody else may be waiting for it.
+ * Ownership: the burst is the caller's alone again. Blocks: until the write is done. */
 GW_API void gw_write_destroy(struct gw_write *write);
 
 #ifdef __cplusplus

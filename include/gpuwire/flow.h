@@ -97,13 +97,14 @@ struct gw_flow_done {
  *   ticket  names the request's completion, see gw_flow_poll()
  * All of them or none. Returns 0 asked; -EINVAL (port, match, queue), -EEXIST (id), -ENOTSUP (engine, action),
  * -ENOBUFS (64 completions not collected), -ENOMEM, with a sentence; then there is no completion.
- * Thread: any. rules stay the caller's. Blocks: no. */
+ * Thread: any. Ownership: rules stay the caller's. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_flow_add(struct gw *gw, uint16_t port, struct gw_flow_rule *rules, uint32_t n,
 				     uint32_t *ticket, struct gw_diag *diag);
 /* Ask for the end of one rule that gw_flow_add() made. Packets in flight keep its id. Returns 0 asked; -ENOENT;
- * -EPERM (a configured rule); -EINVAL, -ENOBUFS. Thread: any. Blocks: no. */
+ * -EPERM (a configured rule); -EINVAL, -ENOBUFS. Thread: any. Ownership: nothing changes hands. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_flow_del(struct gw *gw, uint16_t port, uint32_t id, uint32_t *ticket);
-/* Collect one completion, in the order of the requests. 1, or 0 none. Any thread. Blocks: no. */
+/* Collect one completion, in the order of the requests. Returns 1, or 0 none. Any thread. Ownership: *out is the
+ * caller's. Blocks: no. */
 GW_API int gw_flow_poll(struct gw *gw, struct gw_flow_done *out);
 
 #ifdef __cplusplus

@@ -59,9 +59,10 @@ struct gw_nn_info {
  * Blocks: yes, up to seconds. */
 GW_API GW_MUST_CHECK int gw_nn_open(const char *onnx_path, const struct gw_nn_opts *opts, struct gw_nn **out,
 				    struct gw_diag *diag);
-/* NULL is fine. Waits for the batch in flight. */
+/* NULL is fine. Returns nothing. Thread: one, the last to use it. Ownership: the features end with it, inputs
+ * are the caller's alone again. Blocks: until the batch in flight is done. */
 GW_API void gw_nn_close(struct gw_nn *nn);
-/* Fill *info; strings live as long as nn. Any thread. Blocks: no. */
+/* Fill *info. Returns nothing. Any thread. Ownership: strings are borrowed and live as long as nn. Blocks: no. */
 GW_API void gw_nn_info(const struct gw_nn *nn, struct gw_nn_info *info);
 
 /* Queue one batch; give back the results of the one before.
@@ -73,11 +74,12 @@ GW_API void gw_nn_info(const struct gw_nn *nn, struct gw_nn_info *info);
  *              second-next infer or drain
  *   prev_n     out: its samples, 0 if none
  * Returns 0; -EINVAL (n, misaligned input); the ready event's own error; -EIO. After a failure the caller
- * still owns `input`, nothing of this batch is pending, and the batch before still is. One caller per network. Blocks: until the batch
- * before is done (and `ready` fired, on the CPU). */
+ * still owns `input`, nothing of this batch is pending, and the batch before still is. Thread: one caller per
+ * network. Blocks: until the batch before is done (and `ready` fired, on the CPU). */
 GW_API GW_MUST_CHECK int gw_nn_infer(struct gw_nn *nn, const void *input, uint32_t n, struct gw_event *ready,
 				     const float **prev, uint32_t *prev_n);
-/* The tail: results of the last batch, or NULL and 0. Returns 0, -EIO. Blocks: until done. */
+/* The tail: results of the last batch, or NULL and 0. Returns 0, -EIO. Thread: as gw_nn_infer(). Ownership: *last is
+ * borrowed, until the second-next infer or drain. Blocks: until done. */
 GW_API GW_MUST_CHECK int gw_nn_drain(struct gw_nn *nn, const float **last, uint32_t *last_n);
 
 /* Row i of who can compute networks here, as gw_about() says the rest.

@@ -12,17 +12,22 @@ extern "C" {
 
 struct gw;
 
-/* Port number of an interface by its name. >= 0, or -ENOENT. Any thread. */
+/* Port number of an interface by its name. Returns >= 0, or -ENOENT. Any thread. Ownership: nothing changes hands.
+ * Blocks: no. */
 GW_API GW_MUST_CHECK int gw_port_id(struct gw *gw, const char *interface_name);
-/* Number of queues of a port, or -EINVAL. */
+/* Returns the number of queues of a port, or -EINVAL. Any thread. Ownership: nothing changes hands. Blocks: no. */
 GW_API int gw_port_n_rxq(struct gw *gw, uint16_t port);
 GW_API int gw_port_n_txq(struct gw *gw, uint16_t port);
+/* The port's own address, network order. Returns 0, -EINVAL, -ENOTSUP (the engine has none). Any thread. Ownership:
+ * mac is the caller's. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_port_mac(struct gw *gw, uint16_t port, uint8_t mac[6]);
 
 /* 802.3x-like pause: with `on`, a port without a free slot holds its peer back instead of dropping.
- * Only links that can hold (cable, shm, pcap); else -ENOTSUP. Call before traffic. Any thread. */
+ * Only links that can hold (cable, shm, pcap). Returns 0, -ENOTSUP, -EINVAL. Call before traffic. Any thread.
+ * Ownership: nothing changes hands. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_port_set_pause(struct gw *gw, uint16_t port, bool on);
-/* Shut or open the port's gate: with `drop`, arriving frames are counted in rx_steer_drop. Any thread. */
+/* Shut or open the port's gate: with `drop`, arriving frames are counted in rx_steer_drop.
+ * Returns 0, -ENOTSUP, -EINVAL. Any thread. Ownership: nothing changes hands. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_port_drop_all(struct gw *gw, uint16_t port, bool drop);
 
 /* ---- receive -------------------------------------------------------------------------------- */
@@ -36,13 +41,15 @@ GW_API GW_MUST_CHECK int gw_port_drop_all(struct gw *gw, uint16_t port, bool dro
 GW_API GW_MUST_CHECK int gw_rx_burst(struct gw *gw, uint16_t port, uint16_t queue, struct gw_burst *burst);
 /* The same from whichever queue has something, each in turn: of one port, or of all with port -1. One caller
  * for all of these queues; it finds out which by burst->port and burst->queue. Returns as gw_rx_burst(); -ENOBUFS
- * or -ESHUTDOWN only when that is true of every queue. */
+ * or -ESHUTDOWN only when that is true of every queue. Thread: that one caller. Ownership: as gw_rx_burst().
+ * Blocks: no. */
 GW_API GW_MUST_CHECK int gw_rx_any(struct gw *gw, int port, struct gw_burst *burst);
-/* Throw away what a queue has handed over up to now. Returns bursts released, or -EINVAL. Thread, blocks: as
- * gw_rx_burst(). */
+/* Throw away what a queue has handed over up to now. Returns bursts released, or -EINVAL. Thread: as gw_rx_burst().
+ * Ownership: what is thrown away is the library's at once. Blocks: no. */
 GW_API int gw_rx_discard(struct gw *gw, uint16_t port, uint16_t queue);
-/* Wait until gw_rx_burst() has something, or timeout_ns passed (UINT64_MAX = no limit). 1 yes; 0 timeout;
- * -ENOBUFS timeout while the pool is empty; else as above, at once. Thread: as gw_rx_burst(). Blocks: yes. */
+/* Wait until gw_rx_burst() has something, or timeout_ns passed (UINT64_MAX = no limit). Returns 1 yes; 0
+ * timeout; -ENOBUFS timeout while the pool is empty; else as above, at once. Thread: as gw_rx_burst(). Ownership:
+ * nothing changes hands. Blocks: yes. */
 GW_API GW_MUST_CHECK int gw_rx_wait(struct gw *gw, uint16_t port, uint16_t queue, uint64_t timeout_ns);
 
 /* ---- transmit ------------------------------------------------------------------------------- */
@@ -60,19 +67,23 @@ struct gw_tx {
 };
 
 /* Reserve up to n packets' slots. Returns how many (0 = none free now), -EINVAL, -EBUSY (the reservation
- * before is neither submitted whole nor cancelled), -ENODEV. Thread: one caller per queue. Blocks: no. */
+ * before is neither submitted whole nor cancelled), -ENODEV. Thread: one caller per queue. Ownership: the slots are
+ * lent until submit or cancel. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_tx_reserve(struct gw *gw, uint16_t port, uint16_t queue, uint32_t n,
 				       struct gw_tx *tx);
 /* Hand the first n of the reserved packets to the NIC, in order. Returns how many were taken; a short count
  * means the rest is still yours: *tx then describes exactly that rest, submit again or gw_tx_cancel().
- * -EINVAL a length beyond its segment or a frame under 14 bytes (nothing is taken). Thread: as reserve.
- * Blocks: no; moves packets on the caller's core. */
+ * -EINVAL a length beyond its segment or a frame under 14 bytes (nothing is taken). Thread: as reserve. Ownership:
+ * what was taken is the library's. Blocks: no; moves packets on the caller's core. */
 GW_API GW_MUST_CHECK int gw_tx_submit(struct gw *gw, struct gw_tx *tx, uint32_t n);
-/* Give the rest of a reservation back unsent. */
+/* Give the rest of a reservation back unsent. Returns nothing. Thread: as reserve. Ownership: its slots are the
+ * library's again. Blocks: no. */
 GW_API void gw_tx_cancel(struct gw *gw, struct gw_tx *tx);
-/* Wait until gw_tx_reserve() may succeed, or timeout. 1 yes, 0 timeout, negative errno. */
+/* Wait until gw_tx_reserve() may succeed, or timeout_ns passed. Returns 1 yes, 0 timeout, -EINVAL, -ENODEV,
+ * -ESHUTDOWN (closing). Thread: as reserve. Ownership: nothing changes hands. Blocks: yes. */
 GW_API GW_MUST_CHECK int gw_tx_wait(struct gw *gw, uint16_t port, uint16_t queue, uint64_t timeout_ns);
-/* Wait until everything submitted has left. 0, -ETIMEDOUT, -ENODEV. */
+/* Wait until everything submitted has left. Returns 0, -ETIMEDOUT, -EINVAL, -ENODEV, -ESHUTDOWN (closing).
+ * Thread: as reserve. Ownership: nothing changes hands. Blocks: yes. */
 GW_API GW_MUST_CHECK int gw_tx_drain(struct gw *gw, uint16_t port, uint16_t queue, uint64_t timeout_ns);
 
 #ifdef __cplusplus

@@ -21,7 +21,7 @@ GW_API GW_MUST_CHECK int gw_reorder_set_stream(struct gw *gw, const char *interf
 
 /* Hand over every open window that holds at least one packet, with REORDER_TIMEOUT and, where there is a
  * hole, INCOMPLETE. What already arrived is placed first. gw_close() calls it too; nothing else does.
- * Returns the number of windows handed over. Any thread. Blocks: until the queues' owners have done it. */
+ * Returns the number of windows handed over. Any thread. Ownership: the windows are bursts like any other. Blocks: until the queues' owners have done it. */
 GW_API int gw_flush(struct gw *gw);
 
 #ifdef __cplusplus

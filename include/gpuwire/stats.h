@@ -54,7 +54,7 @@ struct gw_reorder_stats {
 	uint64_t dropped_packets;    /* placed in windows dropped; not in placed_packets */
 };
 
-/* Snapshots. Return 0, -EINVAL (no such port, queue or plan). Any thread. Block: no. */
+/* Snapshots. Return 0, -EINVAL (no such port, queue or plan). Any thread. Ownership: *out is the caller's. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_port_stats(struct gw *gw, uint16_t port, struct gw_port_stats *out);
 GW_API GW_MUST_CHECK int gw_rxq_stats(struct gw *gw, uint16_t port, uint16_t queue, struct gw_queue_stats *out);
 GW_API GW_MUST_CHECK int gw_txq_stats(struct gw *gw, uint16_t port, uint16_t queue, struct gw_queue_stats *out);
@@ -67,10 +67,12 @@ struct gw_counter {
 	uint64_t value;
 	const char *help;
 };
-/* Fill up to n counters; returns how many there are. Any thread. */
+/* Fill up to n counters; returns how many there are. Any thread. Ownership: out is the caller's, names and help are
+ * static. Blocks: no. */
 GW_API int gw_counters(struct gw *gw, struct gw_counter *out, int n);
 
-/* 0 if every sum closes (call when quiet); -EPROTO and the sum that does not, in words. */
+/* Returns 0 if every sum closes (call when quiet); -EPROTO and the sum that does not, in words. Any thread.
+ * Ownership: nothing changes hands. Blocks: no. */
 GW_API GW_MUST_CHECK int gw_stats_check(struct gw *gw, struct gw_diag *diag);
 
 #ifdef __cplusplus
