@@ -109,15 +109,16 @@ static void as_json(const struct doctor *d, bool quiet, const size_t *count)
 
 		if (quiet && f->status < FIND_WARN)
 			continue;
-		printf("%s\n    { \"status\": \"%s\", \"topic\": \"%s\", \"text\": ", comma, words[f->status], f->topic);
+		printf("%s\n    { \"status\": \"%s\", \"topic\": \"%s\", \"text\": ", comma, words[f->status],
+		       f->topic);
 		json_string(stdout, f->text);
 		fputs(", \"fix\": ", stdout);
 		json_string(stdout, f->fix);
 		fputs(" }", stdout);
 		comma = ",";
 	}
-	printf("\n  ],\n  \"ok\": %zu, \"note\": %zu, \"warn\": %zu, \"bad\": %zu\n}\n", count[0], count[1], count[2],
-	       count[3]);
+	printf("\n  ],\n  \"ok\": %zu, \"note\": %zu, \"warn\": %zu, \"bad\": %zu\n}\n", count[0], count[1],
+	       count[2], count[3]);
 }
 
 int gw_cmd_doctor(int argc, char **argv)
@@ -125,7 +126,8 @@ int gw_cmd_doctor(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Look this machine over without root and without changing anything: one line a finding, with "
+		.doc = "Look this machine over without root and without changing anything: one line a "
+		       "finding, with "
 		       "the command that fixes it.\vExit status: 0 nothing is bad (there may be warnings), 1 "
 		       "something is, 64 wrong usage.",
 	};

@@ -11,7 +11,7 @@
 #include "json.h"
 
 static const char *const topics[] = {
-	[GW_ABOUT_ENGINE] = "engine", [GW_ABOUT_GPU] = "gpu", [GW_ABOUT_SIMD] = "simd",
+	[GW_ABOUT_ENGINE] = "engine",	[GW_ABOUT_GPU] = "gpu", [GW_ABOUT_SIMD] = "simd",
 	[GW_ABOUT_LIBRARY] = "library", [GW_ABOUT_NN] = "nn",
 };
 
@@ -104,7 +104,8 @@ int gw_cmd_info(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Print the version, the build's options, engines, GPU backend, instruction set and libraries, "
+		.doc = "Print the version, the build's options, engines, GPU backend, instruction set and "
+		       "libraries, "
 		       "each with yes or no and the reason.\vExit status: 0, or 64 wrong usage.",
 	};
 	bool json = false;

@@ -18,9 +18,10 @@ static void cores(struct doctor *d)
 	if (!n) {
 		doctor_find(d, FIND_NOTE, "cores", "the kernel does not say which cores there are");
 	} else if (n == 1) {
-		doctor_find(d, FIND_WARN, "cores",
-			    "this process may use core %s alone: poller, sender and application take turns on it",
-			    *allowed ? allowed : online);
+		doctor_find(
+			d, FIND_WARN, "cores",
+			"this process may use core %s alone: poller, sender and application take turns on it",
+			*allowed ? allowed : online);
 		if (all > 1)
 			doctor_fix(d, "taskset -c %s PROGRAM", online);
 	} else {
@@ -36,15 +37,19 @@ static void isolation(struct doctor *d)
 	sys_text(d, online, sizeof(online), "/sys/devices/system/cpu/online");
 	n = sys_count_list(online);
 	if (sys_text(d, isolated, sizeof(isolated), "/sys/devices/system/cpu/isolated") > 0) {
-		doctor_find(d, FIND_OK, "isolation", "cores %s are kept free of others' work: use them as cpu_core",
-			    isolated);
+		doctor_find(d, FIND_OK, "isolation",
+			    "cores %s are kept free of others' work: use them as cpu_core", isolated);
 		return;
 	}
-	doctor_find(d, FIND_NOTE, "isolation", "no core is isolated: others' work can hold a poller up for milliseconds");
+	doctor_find(d, FIND_NOTE, "isolation",
+		    "no core is isolated: others' work can hold a poller up for milliseconds");
 	if (n >= 4)
-		doctor_fix(d, "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX isolcpus=%u-%u nohz_full=%u-%u "
-			      "rcu_nocbs=%u-%u\"' | sudo tee /etc/default/grub.d/gpuwire-cores.cfg && sudo update-grub && "
-			      "sudo reboot", n / 2, n - 1, n / 2, n - 1, n / 2, n - 1);
+		doctor_fix(d,
+			   "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX isolcpus=%u-%u nohz_full=%u-%u "
+			   "rcu_nocbs=%u-%u\"' | sudo tee /etc/default/grub.d/gpuwire-cores.cfg && sudo "
+			   "update-grub && "
+			   "sudo reboot",
+			   n / 2, n - 1, n / 2, n - 1, n / 2, n - 1);
 }
 
 static uint32_t n_slow, n_governed;
@@ -70,9 +75,12 @@ static void speed(struct doctor *d)
 	if (!n_governed) {
 		doctor_find(d, FIND_OK, "governor", "the cores' speed is not this system's to set");
 	} else if (n_slow) {
-		doctor_find(d, FIND_WARN, "governor", "%u of %u cores run under '%s': they slow down while a poller waits",
-			    n_slow, n_governed, slow_governor);
-		doctor_fix(d, "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
+		doctor_find(d, FIND_WARN, "governor",
+			    "%u of %u cores run under '%s': they slow down while a poller waits", n_slow,
+			    n_governed, slow_governor);
+		doctor_fix(
+			d,
+			"echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
 	} else {
 		doctor_find(d, FIND_OK, "governor", "performance on %u cores", n_governed);
 	}
@@ -81,7 +89,8 @@ static void speed(struct doctor *d)
 static void clock_source(struct doctor *d)
 {
 	static const char dir[] = "/sys/devices/system/clocksource/clocksource0";
-	static const char *const fast[] = { "tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page" };
+	static const char *const fast[] = { "tsc", "kvm-clock", "arch_sys_counter",
+					    "hyperv_clocksource_tsc_page" };
 	char now[64], all[256];
 
 	if (sys_text(d, now, sizeof(now), "%s/current_clocksource", dir) <= 0)
@@ -109,7 +118,8 @@ static void rights(struct doctor *d)
 		return;
 	}
 	doctor_find(d, FIND_NOTE, "cap_net_raw",
-		    "no packet sockets for this process; cable, shm and pcap need none, only kernel interfaces do");
+		    "no packet sockets for this process; cable, shm and pcap need none, only kernel "
+		    "interfaces do");
 	doctor_fix(d, "sudo setcap cap_net_raw+ep PROGRAM");
 }
 

@@ -14,11 +14,13 @@ static enum finding_status grave(const struct doctor *d, enum finding_status sta
 
 static void peer_memory(struct doctor *d, bool open_driver)
 {
-	bool peermem = sys_exists(d, "/sys/module/nvidia_peermem") || sys_exists(d, "/sys/module/nv_peer_mem");
+	bool peermem =
+		sys_exists(d, "/sys/module/nvidia_peermem") || sys_exists(d, "/sys/module/nv_peer_mem");
 
 	if (open_driver && peermem) {
-		doctor_find(d, FIND_NOTE, "peer-memory",
-			    "dma-buf (open driver) and nvidia-peermem are both there; dma-buf is the one to use");
+		doctor_find(
+			d, FIND_NOTE, "peer-memory",
+			"dma-buf (open driver) and nvidia-peermem are both there; dma-buf is the one to use");
 		doctor_fix(d, "sudo modprobe -r nvidia-peermem");
 	} else if (open_driver) {
 		doctor_find(d, FIND_OK, "peer-memory", "dma-buf (open driver)");
@@ -26,7 +28,8 @@ static void peer_memory(struct doctor *d, bool open_driver)
 		doctor_find(d, FIND_OK, "peer-memory", "nvidia-peermem (the closed driver has no dma-buf)");
 	} else {
 		doctor_find(d, grave(d, FIND_BAD), "peer-memory",
-			    "the closed driver has no dma-buf, and nvidia-peermem is not loaded: no card can reach GPU memory");
+			    "the closed driver has no dma-buf, and nvidia-peermem is not loaded: no card can "
+			    "reach GPU memory");
 		doctor_fix(d, "sudo modprobe nvidia-peermem && echo nvidia-peermem | sudo tee "
 			      "/etc/modules-load.d/nvidia-peermem.conf");
 	}
@@ -38,7 +41,8 @@ static void override(struct doctor *d)
 
 	sys_line(d, words, sizeof(words), "/proc/driver/nvidia/params", "RegistryDwords:");
 	if (strstr(words, "PeerMappingOverride=1")) {
-		doctor_find(d, FIND_OK, "peer-mapping", "PeerMappingOverride=1: kernels may ring a card's doorbell without root");
+		doctor_find(d, FIND_OK, "peer-mapping",
+			    "PeerMappingOverride=1: kernels may ring a card's doorbell without root");
 		return;
 	}
 	doctor_find(d, grave(d, FIND_WARN), "peer-mapping",
@@ -53,7 +57,8 @@ static void gdrcopy(struct doctor *d)
 		doctor_find(d, FIND_OK, "gdrcopy", "gdrdrv is loaded");
 		return;
 	}
-	doctor_find(d, FIND_NOTE, "gdrcopy", "gdrdrv is not loaded: the CPU reaches GPU memory through the driver only");
+	doctor_find(d, FIND_NOTE, "gdrcopy",
+		    "gdrdrv is not loaded: the CPU reaches GPU memory through the driver only");
 	doctor_fix(d, "sudo modprobe gdrdrv");
 }
 
@@ -65,7 +70,8 @@ void doctor_driver(struct doctor *d)
 	sys_line(d, version, sizeof(version), "/proc/driver/nvidia/version", "NVRM version:");
 	if (!*version) {
 		if (!d->n_gpu) {
-			doctor_find(d, FIND_NOTE, "driver", "no NVIDIA GPU and no driver: nothing here needs either");
+			doctor_find(d, FIND_NOTE, "driver",
+				    "no NVIDIA GPU and no driver: nothing here needs either");
 			return;
 		}
 		doctor_find(d, FIND_BAD, "driver", "%u NVIDIA GPU%s on the bus, and no driver", d->n_gpu,
@@ -78,6 +84,7 @@ void doctor_driver(struct doctor *d)
 	peer_memory(d, open_driver);
 	override(d);
 	gdrcopy(d);
-	doctor_find(d, FIND_NOTE, "gpu-clocks", "the GPU's clocks follow its load; lock them before measuring");
+	doctor_find(d, FIND_NOTE, "gpu-clocks",
+		    "the GPU's clocks follow its load; lock them before measuring");
 	doctor_fix(d, "sudo nvidia-smi --lock-gpu-clocks=tdp");
 }

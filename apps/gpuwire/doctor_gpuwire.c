@@ -28,11 +28,14 @@ static void engines(struct doctor *d)
 		doctor_find(d, FIND_BAD, "engine", "built in: %s; none of them carries packets", have);
 		doctor_fix(d, "cmake --preset release && cmake --build build/release");
 	} else if (card) {
-		doctor_find(d, FIND_OK, "engine", "built in: %s; a raw stream without `engine:` takes ibverbs", have);
+		doctor_find(d, FIND_OK, "engine",
+			    "built in: %s; a raw stream without `engine:` takes ibverbs", have);
 	} else {
 		doctor_find(d, FIND_OK, "engine",
-			    "built in: %s; `loopback: sw` takes nic; a raw stream without `engine:` asks for ibverbs, "
-			    "which is not built in: choose nic", have);
+			    "built in: %s; `loopback: sw` takes nic; a raw stream without `engine:` asks for "
+			    "ibverbs, "
+			    "which is not built in: choose nic",
+			    have);
 		doctor_fix(d, "gpuwire config check --engine nic --address PORT=cable:0 FILE.yaml");
 	}
 	for (uint32_t i = 0; !gw_about(i, &a) && a.topic == GW_ABOUT_ENGINE; i++)
@@ -57,7 +60,8 @@ static void backend(struct doctor *d)
 	if (cuda)
 		return;
 	if (forced && !strcmp(forced, "cuda")) {
-		doctor_find(d, FIND_BAD, "gpu", "GPUWIRE_GPU=cuda, but %s; programs go on with emu", other.text);
+		doctor_find(d, FIND_BAD, "gpu", "GPUWIRE_GPU=cuda, but %s; programs go on with emu",
+			    other.text);
 		doctor_fix(d, "unset GPUWIRE_GPU");
 	} else if (forced && !strcmp(forced, "emu")) {
 		doctor_find(d, FIND_NOTE, "gpu", "backend emu (the CPU stands in): GPUWIRE_GPU=emu");
@@ -75,11 +79,14 @@ static void device_regions(struct doctor *d)
 {
 	if (!strcmp(gw_gpu_backend(), "cuda"))
 		doctor_find(d, FIND_NOTE, "device-memory",
-			    "a region of kind device that packets lie in is held in pinned host memory: engine nic is this "
-			    "CPU, which cannot write GPU memory; the reorder kernel reads it in place. Tensors lie on the GPU");
+			    "a region of kind device that packets lie in is held in pinned host memory: "
+			    "engine nic is this "
+			    "CPU, which cannot write GPU memory; the reorder kernel reads it in place. "
+			    "Tensors lie on the GPU");
 	else
 		doctor_find(d, FIND_NOTE, "device-memory",
-			    "kind device is the emulator's memory: engine nic writes it in place, kernels run on the CPU");
+			    "kind device is the emulator's memory: engine nic writes it in place, kernels "
+			    "run on the CPU");
 }
 
 static void instructions(struct doctor *d)
@@ -88,14 +95,15 @@ static void instructions(struct doctor *d)
 
 	for (uint32_t i = 0; !gw_about(i, &a); i++)
 		if (a.topic == GW_ABOUT_SIMD)
-			doctor_find(d, strcmp(a.name, "scalar") ? FIND_OK : FIND_NOTE, "simd", "%s, for %s", a.name,
-				    a.text);
+			doctor_find(d, strcmp(a.name, "scalar") ? FIND_OK : FIND_NOTE, "simd", "%s, for %s",
+				    a.name, a.text);
 	for (uint32_t i = 0; !gw_nn_about(i, &a); i++) {
 		if (strcmp(a.name, "onednn"))
 			continue;
 		doctor_find(d, a.usable ? FIND_OK : FIND_NOTE, "cpu-networks", "%s", a.text);
 		if (!a.usable)
-			doctor_fix(d, "sudo apt-get install libdnnl-dev && cmake --preset release -DWITH_ONEDNN=ON");
+			doctor_fix(d, "sudo apt-get install libdnnl-dev && cmake --preset release "
+				      "-DWITH_ONEDNN=ON");
 	}
 }
 
@@ -142,8 +150,10 @@ static void cudnn(struct doctor *d)
 		return;
 	doctor_find(d, strcmp(gw_gpu_backend(), "cuda") ? FIND_NOTE : FIND_WARN, "cudnn",
 		    "libcudnn.so.9 is in none of the usual folders: no networks on a GPU");
-	doctor_fix(d, "python3 -m pip install nvidia-cudnn-cu13 && export GPUWIRE_CUDNN_DIR=\"$(python3 -c 'import "
-		      "nvidia.cudnn as c; print(list(c.__path__)[0])')/lib\"");
+	doctor_fix(
+		d,
+		"python3 -m pip install nvidia-cudnn-cu13 && export GPUWIRE_CUDNN_DIR=\"$(python3 -c 'import "
+		"nvidia.cudnn as c; print(list(c.__path__)[0])')/lib\"");
 }
 
 void doctor_gpuwire(struct doctor *d)

@@ -9,7 +9,8 @@
 static uint32_t n_nodes;
 static long long huge_total;
 
-static void one_size(struct doctor *d, const char *node, const char *name, const char *size, const char *pages)
+static void one_size(struct doctor *d, const char *node, const char *name, const char *size,
+		     const char *pages)
 {
 	long long nr = sys_number(d, -1, "%s/hugepages/%s/nr_hugepages", node, size);
 	long long idle = sys_number(d, 0, "%s/hugepages/%s/free_hugepages", node, size);
@@ -24,11 +25,13 @@ static void one_size(struct doctor *d, const char *node, const char *name, const
 		return;
 	}
 	if (nr)
-		doctor_find(d, FIND_WARN, "hugepages", "%s: all %lld %s pages are taken; kind huge falls back to ordinary ones",
-			    name, nr, pages);
+		doctor_find(d, FIND_WARN, "hugepages",
+			    "%s: all %lld %s pages are taken; kind huge falls back to ordinary ones", name,
+			    nr, pages);
 	else
 		doctor_find(d, FIND_NOTE, "hugepages",
-			    "%s: no %s pages reserved; regions of kind huge fall back to ordinary ones", name, pages);
+			    "%s: no %s pages reserved; regions of kind huge fall back to ordinary ones", name,
+			    pages);
 	doctor_fix(d, "echo %lld | sudo tee %s/hugepages/%s/nr_hugepages", nr ? 2 * nr : 512, node, size);
 }
 
@@ -52,7 +55,8 @@ static void hugepages(struct doctor *d)
 		one_size(d, "/sys/kernel/mm", "this machine", "hugepages-2048kB", "2 MiB");
 	sys_text(d, thp, sizeof(thp), "/sys/kernel/mm/transparent_hugepage/enabled");
 	if (!huge_total && strstr(thp, "[never]")) {
-		doctor_find(d, FIND_NOTE, "hugepages", "transparent huge pages are off, so the fallback has small pages only");
+		doctor_find(d, FIND_NOTE, "hugepages",
+			    "transparent huge pages are off, so the fallback has small pages only");
 		doctor_fix(d, "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled");
 	}
 }
@@ -82,8 +86,10 @@ static void memlock(struct doctor *d)
 		return;
 	}
 	doctor_find(d, sys_exists(d, "/sys/class/infiniband") ? FIND_WARN : FIND_NOTE, "memlock",
-		    "%llu KiB: a card cannot be shown regions beyond that; engine nic locks nothing", soft / 1024);
-	doctor_fix(d, "echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/gpuwire.conf  # then log in again");
+		    "%llu KiB: a card cannot be shown regions beyond that; engine nic locks nothing",
+		    soft / 1024);
+	doctor_fix(d, "echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/gpuwire.conf  # then "
+		      "log in again");
 }
 
 static void balancing(struct doctor *d)
@@ -91,7 +97,8 @@ static void balancing(struct doctor *d)
 	if (n_nodes < 2)
 		return;
 	if (sys_number(d, 0, "/proc/sys/kernel/numa_balancing") > 0) {
-		doctor_find(d, FIND_WARN, "numa", "%u nodes, and the kernel moves pages between them behind a poller's back",
+		doctor_find(d, FIND_WARN, "numa",
+			    "%u nodes, and the kernel moves pages between them behind a poller's back",
 			    n_nodes);
 		doctor_fix(d, "sudo sysctl kernel.numa_balancing=0");
 	} else {

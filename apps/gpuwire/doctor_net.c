@@ -40,8 +40,9 @@ static void offloads(struct doctor *d, const char *name)
 	close(fd);
 	if (gro == 1 || lro == 1) {
 		doctor_find(d, FIND_NOTE, "offloads",
-			    "%s: %s%s%s on: a packet socket sees frames glued together, longer than a slot", name,
-			    gro == 1 ? "GRO" : "", gro == 1 && lro == 1 ? " and " : "", lro == 1 ? "LRO" : "");
+			    "%s: %s%s%s on: a packet socket sees frames glued together, longer than a slot",
+			    name, gro == 1 ? "GRO" : "", gro == 1 && lro == 1 ? " and " : "",
+			    lro == 1 ? "LRO" : "");
 		doctor_fix(d, "sudo ethtool -K %s gro off lro off", name);
 	} else if (!gro && lro < 1) {
 		doctor_find(d, FIND_OK, "offloads", "%s: frames stay as they came", name);
@@ -64,8 +65,9 @@ static void interface(struct doctor *d, const char *path)
 		snprintf(where, sizeof(where), ", node %lld", node);
 	if (mbps > 0)
 		snprintf(rate, sizeof(rate), ", %lld Mb/s", mbps);
-	doctor_find(d, mtu >= 9000 || !*driver ? FIND_OK : FIND_NOTE, "interface", "%s: MTU %lld, %s, driver %s%s%s%s", name,
-		    mtu, *state ? state : "unknown", *driver ? driver : "none", rate, where,
+	doctor_find(d, mtu >= 9000 || !*driver ? FIND_OK : FIND_NOTE, "interface",
+		    "%s: MTU %lld, %s, driver %s%s%s%s", name, mtu, *state ? state : "unknown",
+		    *driver ? driver : "none", rate, where,
 		    mtu < 9000 && *driver ? "; frames above the MTU do not pass" : "");
 	if (mtu < 9000 && *driver)
 		doctor_fix(d, "sudo ip link set dev %s mtu 9000", name);

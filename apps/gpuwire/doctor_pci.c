@@ -7,7 +7,7 @@
 #include "doctor.h"
 
 #define MAX_DEVICES 32u
-#define PCI "/sys/bus/pci/devices/"
+#define PCI	    "/sys/bus/pci/devices/"
 
 struct device {
 	char bdf[32], real[512];
@@ -77,8 +77,8 @@ static void link_width(struct doctor *d, const char *bdf)
 
 	if (now <= 0 || now >= most)
 		return;
-	doctor_find(d, FIND_WARN, "pcie-link", "%s: %lld lanes of %lld: the slot or the seat is not the best one", bdf, now,
-		    most);
+	doctor_find(d, FIND_WARN, "pcie-link",
+		    "%s: %lld lanes of %lld: the slot or the seat is not the best one", bdf, now, most);
 	doctor_fix(d, "sudo lspci -s %s -vv | grep -e LnkCap: -e LnkSta:", bdf);
 }
 
@@ -99,8 +99,10 @@ static void bar1(struct doctor *d, const char *bdf)
 		return;
 	}
 	doctor_find(d, FIND_WARN, "bar1",
-		    "%s: %llu MiB: a card cannot be shown more GPU memory than that; switch Resizable BAR and Above 4G "
-		    "Decoding on in the firmware", bdf, mib);
+		    "%s: %llu MiB: a card cannot be shown more GPU memory than that; switch Resizable BAR "
+		    "and Above 4G "
+		    "Decoding on in the firmware",
+		    bdf, mib);
 	doctor_fix(d, "sudo systemctl reboot --firmware-setup");
 }
 
@@ -126,8 +128,8 @@ static void gpu(struct doctor *d, const char *path)
 	note_device(d, bdf, gpus, &d->n_gpu);
 	sys_link(d, driver, sizeof(driver), "%s/driver", path);
 	doctor_find(d, FIND_OK, "gpu-device", "%s: device %#llx, node %lld, driver %s", bdf,
-		    (unsigned long long)sys_number(d, 0, "%s/device", path), sys_number(d, -1, "%s/numa_node", path),
-		    *driver ? driver : "none");
+		    (unsigned long long)sys_number(d, 0, "%s/device", path),
+		    sys_number(d, -1, "%s/numa_node", path), *driver ? driver : "none");
 	bar1(d, bdf);
 }
 
@@ -144,8 +146,8 @@ static void card(struct doctor *d, const char *path)
 		return;
 	}
 	note_device(d, bdf, cards, &d->n_rdma);
-	doctor_find(d, FIND_OK, "rdma-device", "%s: %s, driver %s, firmware %s", name, bdf, *driver ? driver : "none",
-		    *firmware ? firmware : "unknown");
+	doctor_find(d, FIND_OK, "rdma-device", "%s: %s, driver %s, firmware %s", name, bdf,
+		    *driver ? driver : "none", *firmware ? firmware : "unknown");
 	read_requests(d, bdf);
 	link_width(d, bdf);
 }
@@ -157,7 +159,7 @@ static uint32_t common_parts(const char *a, const char *b)
 {
 	uint32_t n = 0;
 
-	for (size_t i = 0; ; i++) {
+	for (size_t i = 0;; i++) {
 		bool end_a = !a[i] || a[i] == '/', end_b = !b[i] || b[i] == '/';
 
 		if (end_a && end_b && i)
@@ -172,11 +174,14 @@ static void way(struct doctor *d, const struct device *g, const struct device *c
 	uint32_t common = common_parts(g->real, c->real);
 
 	if (common >= 4)
-		doctor_find(d, FIND_OK, "topology", "GPU %s and card %s are below one PCIe bridge", g->bdf, c->bdf);
+		doctor_find(d, FIND_OK, "topology", "GPU %s and card %s are below one PCIe bridge", g->bdf,
+			    c->bdf);
 	else if (common == 3)
-		doctor_find(d, FIND_WARN, "topology", "GPU %s and card %s meet at the host bridge only (PHB)", g->bdf, c->bdf);
+		doctor_find(d, FIND_WARN, "topology", "GPU %s and card %s meet at the host bridge only (PHB)",
+			    g->bdf, c->bdf);
 	else
-		doctor_find(d, FIND_WARN, "topology", "GPU %s and card %s meet %s: traffic crosses the CPU", g->bdf, c->bdf,
+		doctor_find(d, FIND_WARN, "topology", "GPU %s and card %s meet %s: traffic crosses the CPU",
+			    g->bdf, c->bdf,
 			    g->node == c->node ? "inside node (NODE)" : "between nodes (SYS)");
 	if (common < 4)
 		doctor_fix(d, "nvidia-smi topo -m  # choose a pair that says PIX or PXB");
@@ -198,7 +203,8 @@ static void bridge(struct doctor *d, const char *path)
 		return;
 	}
 	at = extended(cfg, (uint32_t)n, 0x000d);
-	if (!at || !(get16(cfg + at + 6) & 0x1d)) /* source validation, request and completion redirect, upstream */
+	if (!at ||
+	    !(get16(cfg + at + 6) & 0x1d)) /* source validation, request and completion redirect, upstream */
 		return;
 	if (!n_turned++)
 		snprintf(turned, sizeof(turned), "%.40s", bdf);
@@ -209,12 +215,14 @@ static void access_control(struct doctor *d)
 	n_turned = n_unread = 0;
 	sys_glob(d, PCI "*", bridge);
 	if (n_turned) {
-		doctor_find(d, FIND_WARN, "acs", "access control is on at %u bridge%s (%s): traffic between cards goes by the CPU",
+		doctor_find(d, FIND_WARN, "acs",
+			    "access control is on at %u bridge%s (%s): traffic between cards goes by the CPU",
 			    n_turned, n_turned == 1 ? "" : "s", turned);
-		doctor_fix(d, "for b in $(lspci -D | awk '/PCI bridge/{print $1}'); do sudo setpci -s $b ECAP_ACS+6.w=0000; done");
+		doctor_fix(d, "for b in $(lspci -D | awk '/PCI bridge/{print $1}'); do sudo setpci -s $b "
+			      "ECAP_ACS+6.w=0000; done");
 	} else if (n_unread) {
-		doctor_find(d, FIND_NOTE, "acs", "access control of %u bridge%s is shown to root only", n_unread,
-			    n_unread == 1 ? "" : "s");
+		doctor_find(d, FIND_NOTE, "acs", "access control of %u bridge%s is shown to root only",
+			    n_unread, n_unread == 1 ? "" : "s");
 		doctor_fix(d, "sudo gpuwire doctor");
 	} else {
 		doctor_find(d, FIND_OK, "acs", "no bridge turns traffic between cards");
@@ -239,7 +247,8 @@ static void iommu(struct doctor *d)
 		return;
 	}
 	doctor_find(d, d->n_gpu && d->n_rdma ? FIND_WARN : FIND_NOTE, "iommu",
-		    "addresses of %u of %u groups are translated: slower between cards, or refused", n_translated, n_groups);
+		    "addresses of %u of %u groups are translated: slower between cards, or refused",
+		    n_translated, n_groups);
 	doctor_fix(d, "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX iommu=pt\"' | sudo tee "
 		      "/etc/default/grub.d/gpuwire-iommu.cfg && sudo update-grub && sudo reboot");
 }

@@ -10,15 +10,15 @@
 
 #include "doctor.h"
 
-#define PATH_OF(path, d, format)                                                                   \
-	char path[PATH_MAX];                                                                       \
-	do {                                                                                       \
-		va_list ap_;                                                                       \
-		size_t n_ = (size_t)snprintf(path, sizeof(path), "%s", (d)->root);                 \
-		va_start(ap_, format);                                                             \
-		if (n_ < sizeof(path))                                                             \
-			vsnprintf(path + n_, sizeof(path) - n_, format, ap_);                      \
-		va_end(ap_);                                                                       \
+#define PATH_OF(path, d, format)                                                                             \
+	char path[PATH_MAX];                                                                                 \
+	do {                                                                                                 \
+		va_list ap_;                                                                                 \
+		size_t n_ = (size_t)snprintf(path, sizeof(path), "%s", (d)->root);                           \
+		va_start(ap_, format);                                                                       \
+		if (n_ < sizeof(path))                                                                       \
+			vsnprintf(path + n_, sizeof(path) - n_, format, ap_);                                \
+		va_end(ap_);                                                                                 \
 	} while (0)
 
 static int read_file(const char *path, void *buf, size_t n)

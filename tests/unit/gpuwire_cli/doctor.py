@@ -175,16 +175,16 @@ def interfaces():
     lacks(f, "interface", "lo:")
 
 
-def pair(same_bridge=True, mrrs=512, acs=0x1D, bar_end=0x0FFFFFFF, width="16"):
-    """A GPU and a card, below one bridge or below two root complexes."""
+def pair(same_bridge=True, mrrs=512, acs=0x1D, bar_end=0x0FFFFFFF, width="16", far="pci0000:00/0000:00:02.0", node="0"):
+    """A GPU and a card, below one bridge or below two, of two root complexes unless far says otherwise."""
     m = Machine()
     m.pci("pci0000:c0/0000:c0:01.0", {"class": "0x060400", "config": config_space(512, acs)})
     m.pci("pci0000:c0/0000:c0:01.0/0000:ca:00.0", {
         "vendor": "0x10de", "class": "0x030200", "device": "0x2330", "numa_node": "1",
         "resource": f"0x0 0x0ffffff 0x40200\n0x0 {bar_end:#x} 0x14220c\n0x0 0x0 0x0"}, "nvidia")
-    up = "pci0000:c0/0000:c0:01.0" if same_bridge else "pci0000:00/0000:00:02.0"
+    up = "pci0000:c0/0000:c0:01.0" if same_bridge else far
     m.pci(f"{up}/0000:cb:00.0", {
-        "vendor": "0x15b3", "class": "0x020000", "numa_node": "1" if same_bridge else "0", "config": config_space(mrrs),
+        "vendor": "0x15b3", "class": "0x020000", "numa_node": "1" if same_bridge else node, "config": config_space(mrrs),
         "current_link_width": width, "max_link_width": "16"}, "mlx5_core")
     m.link("/sys/class/infiniband/mlx5_0/device", f"/sys/devices/{up}/0000:cb:00.0")
     m.put("/sys/class/infiniband/mlx5_0/fw_ver", "28.39.1002")
@@ -219,6 +219,9 @@ def cards():
     has(f, "warn", "topology", "between nodes (SYS)", "nvidia-smi topo -m")
     has(f, "ok", "acs")
     lacks(f, "pcie-link")
+    near = pair(same_bridge=False, far="pci0000:c0/0000:c0:01.1")
+    has(near.doctor(1), "warn", "topology", "host bridge only (PHB)", "nvidia-smi topo -m")
+    has(pair(same_bridge=False, node="1").doctor(1), "warn", "topology", "inside node (NODE)")
     # capability lists that run in circles, or out of the file, end
     loop = bytearray(config_space(512))
     loop[0x41] = 0x40
