@@ -1,3 +1,5 @@
+/* gpu_simt_kernels.h: the arguments that test kernels and the tests around them share: plain C on both sides.
+ * Must not know the emulator. Next: gpu_simt_kernels.c, gpu_simt.c. */
 #ifndef GPU_SIMT_KERNELS_H
 #define GPU_SIMT_KERNELS_H
 
