@@ -31,7 +31,8 @@ struct side {
 	uint32_t n_all, stage_stride;
 	bool device; /* the CPU must not touch these slots */
 	_Atomic uint64_t packets;
-	_Atomic uint64_t cpu_ns; /* of this thread, told now and then */
+	_Atomic uint64_t cpu_ns;  /* of this thread, told now and then */
+	_Atomic uint64_t busy_ns; /* of it, a sender's: filling and submitting, waits left out */
 	pthread_t thread;
 	bool started;
 	int err;
@@ -216,13 +217,24 @@ static void keep_pace(const struct side *s, uint64_t t0, uint64_t bytes)
 		pause_ns(50000);
 }
 
+static void add_busy(struct side *s, uint64_t t0)
+{
+	uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	atomic_store_explicit(&s->cpu_ns, now, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->busy_ns, now - t0, memory_order_relaxed);
+}
+
 static int send_all(struct side *s, struct gw_tx *tx)
 {
 	while (tx->n_pkts && !atomic_load_explicit(&s->run->stop_tx, memory_order_relaxed)) {
+		uint64_t t0 = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		int k = gw_tx_submit(s->run->gw, tx, tx->n_pkts);
 
 		if (k < 0)
 			return k;
+		if (k)
+			add_busy(s, t0);
 		s->sum->packets += (uint32_t)k;
 		atomic_store_explicit(&s->packets, s->sum->packets, memory_order_relaxed);
 		if (!k && !gw_tx_wait(s->run->gw, s->sum->port, (uint16_t)s->queue, 1000000))
@@ -242,6 +254,7 @@ static void *tx_loop(void *arg)
 
 	pin(s->core);
 	while (!s->err && !atomic_load_explicit(&r->stop_tx, memory_order_relaxed)) {
+		uint64_t c0 = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		int n = gw_tx_reserve(r->gw, s->sum->port, (uint16_t)s->queue, s->batch, &tx);
 
 		if (n < 0) {
@@ -257,9 +270,9 @@ static void *tx_loop(void *arg)
 			gw_tx_cancel(r->gw, &tx);
 			break;
 		}
+		add_busy(s, c0);
 		s->err = send_all(s, &tx);
 		s->sum->bursts++;
-		atomic_store_explicit(&s->cpu_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID), memory_order_relaxed);
 		if (r->opts->target_gbps > 0)
 			keep_pace(s, t0, s->sum->packets * (s->frame.header + s->frame.payload));
 	}
@@ -538,26 +551,27 @@ static uint64_t taken(struct run *r)
 	return n;
 }
 
-static uint64_t sent(struct run *r, uint64_t *cpu_ns)
+static uint64_t sent(struct run *r, uint64_t *cpu_ns, uint64_t *busy_ns)
 {
 	uint64_t n = 0;
 
-	*cpu_ns = 0;
+	*cpu_ns = *busy_ns = 0;
 	for (int i = 0; i < r->out->n_tx; i++) {
 		n += atomic_load_explicit(&r->tx[i].packets, memory_order_relaxed);
 		*cpu_ns += atomic_load_explicit(&r->tx[i].cpu_ns, memory_order_relaxed);
+		*busy_ns += atomic_load_explicit(&r->tx[i].busy_ns, memory_order_relaxed);
 	}
 	return n;
 }
 
 struct mark {
-	uint64_t ns, rx, tx, cpu_ns, tx_cpu_ns;
+	uint64_t ns, rx, tx, cpu_ns, tx_cpu_ns, tx_busy_ns;
 };
 
 static void take_mark(struct run *r, struct mark *m)
 {
 	m->rx = taken(r);
-	m->tx = sent(r, &m->tx_cpu_ns);
+	m->tx = sent(r, &m->tx_cpu_ns, &m->tx_busy_ns);
 	m->ns = clock_ns(CLOCK_MONOTONIC);
 	m->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
@@ -664,8 +678,8 @@ static int run_started(struct run *r)
 		r->out->rx_pps = (double)(b.rx - a.rx) * 1e9 / (double)(b.ns - a.ns);
 		r->out->tx_pps = (double)(b.tx - a.tx) * 1e9 / (double)(b.ns - a.ns);
 		r->out->rx_pps_cpu = per_cpu(&a, &b, &r->out->pps_alone);
-		if (b.tx_cpu_ns > a.tx_cpu_ns)
-			r->out->tx_pps_cpu = (double)(b.tx - a.tx) * 1e9 / (double)(b.tx_cpu_ns - a.tx_cpu_ns);
+		if (b.tx_busy_ns > a.tx_busy_ns)
+			r->out->tx_pps_cpu = (double)(b.tx - a.tx) * 1e9 / (double)(b.tx_busy_ns - a.tx_busy_ns);
 	}
 	end = join_all(r);
 	if (!err && end)

@@ -47,7 +47,7 @@ struct bench_result {
 	uint64_t queue_packets[GW_MAX_PORTS][BENCH_QUEUES], queue_no_free;
 	double rx_pps, tx_pps;     /* after the warm-up */
 	double rx_pps_cpu;         /* per second of CPU time that the receiving side used */
-	double tx_pps_cpu;         /* per second of the senders' */
+	double tx_pps_cpu;         /* per second of the senders', waits left out */
 	double pps_alone;          /* the same of whichever side used more: what two idle cores would carry */
 	uint64_t aggregated_batches, timeout_batches, aggregated_packets, passthrough_packets, missing;
 	uint64_t info_failures;
