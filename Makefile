@@ -4,12 +4,15 @@
 JOBS ?= $(shell nproc)
 BUILD = build/release
 
-.PHONY: all demo check bench portable deps-demo deps-check build clean
+.PHONY: all demo check bench portable deps-demo deps-bench deps-check build clean
 
 all: build
 
 deps-demo:
 	@tools/install-deps demo
+
+deps-bench:
+	@tools/install-deps demo bench
 
 deps-check:
 	@tools/install-deps demo check
@@ -28,7 +31,7 @@ check: deps-check
 	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
-bench: build
+bench: deps-bench build
 	@tools/bench $(BUILD)
 
 portable: deps-demo

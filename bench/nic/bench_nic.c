@@ -3,7 +3,7 @@
  *   copy       both ends in one thread ÷ memcpy of the same chunks
  *   hds        header and payload apart ÷ one segment, NIC in the receiver's thread; "offered" = gate shut
  *   overload   a receiver with work to do, sender not held back ÷ the same receiver, sender held back
- * Median of the runs, taken in turn. bench_nic [--runs N] [--ms N] [--cores A,B] [--json FILE]. Next: peers in this file. */
+ * Median of the runs, taken in turn. bench_nic [--runs N] [--ms N] [--cores A,B] [--only ROW-BYTES] [--json FILE]. Next: peers in this file. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -473,7 +473,16 @@ static void overload(uint32_t len)
 
 int main(int argc, char **argv)
 {
-	static const uint32_t frames[] = { 128, 256, 512, 1064, 2064, 4064, 8064, 9000 };
+	static const struct {
+		const char *name;
+		void (*run)(uint32_t len);
+		uint32_t len;
+	} rows[] = { { "loopback", loopback, 64 }, { "loopback", loopback, 1064 }, { "copy", copy, 1064 },
+		     { "hds", hds, 128 },	   { "hds", hds, 256 },		   { "hds", hds, 512 },
+		     { "hds", hds, 1064 },	   { "hds", hds, 2064 },	   { "hds", hds, 4064 },
+		     { "hds", hds, 8064 },	   { "hds", hds, 9000 },	   { "overload", overload, 64 },
+		     { "overload", overload, 1064 } };
+	const char *only = NULL;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--runs") && i + 1 < argc)
@@ -484,19 +493,21 @@ int main(int argc, char **argv)
 			i++;
 		else if (!strcmp(argv[i], "--json") && i + 1 < argc)
 			json = fopen(argv[++i], "w");
+		else if (!strcmp(argv[i], "--only") && i + 1 < argc)
+			only = argv[++i];
 		else
-			die("usage: bench_nic [--runs N] [--ms N] [--cores A,B] [--json FILE]");
+			die("usage: bench_nic [--runs N] [--ms N] [--cores A,B] [--only ROW-BYTES] [--json FILE]");
 	}
 	if (n_runs < 1 || n_runs > MAX_RUNS || run_ms < 10)
 		die("--runs 1..101, --ms at least 10");
 	puts("ours / peer, median of the runs; in brackets: hds offered ÷ single, overload offered ÷ taken");
-	loopback(64);
-	loopback(1064);
-	copy(1064);
-	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
-		hds(frames[i]);
-	overload(64);
-	overload(1064);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%s-%u", rows[i].name, rows[i].len);
+		if (!only || !strcmp(only, name))
+			rows[i].run(rows[i].len);
+	}
 	if (json) {
 		fputs("]\n", json);
 		fclose(json);

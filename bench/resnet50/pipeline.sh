@@ -7,7 +7,7 @@ set -eu
 build=${1:-build/release}
 seconds=${2:-30}
 model=${3:-resnet50}
-conf=$(dirname "$0")/../../apps/resnet50_inference/configs/resnet50_sw_loopback.yaml
+conf=$(dirname "$(readlink -f "$0")")/../../apps/resnet50_inference/configs/resnet50_sw_loopback.yaml
 out=$build/bench/resnet50
 mkdir -p "$out"
 [ -s "$out/images.pcap" ] || "$build/bin/gpuwire" prepare --num-images 256 --images-per-batch 32 --out "$out/images.pcap"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench.sh CASE BUILD SOURCE: the command lines of `gpuwire bench`, run as a user runs them. Rates are not judged:
 # what is printed, what adds up, and what is refused.
-case=$1 build=$2 files=$3/tests/unit/config/files
+case=$1 build=$2 source=$3 files=$3/tests/unit/config/files
 gpuwire=$build/bin/gpuwire
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -88,6 +88,10 @@ pool)
 	also '^  slots, header and payload apart  *cache -  *[0-9]'
 	also '^(slots, apart / as shipped|built without DPDK)'
 	expect 1 "usage: bench_pool" "$gpuwire" bench pool --help
+	expect 0 "^ingest alone / two bare threads: [0-9.]+ by the clock" "$gpuwire" bench ingest --rounds 1 --ms 200
+	also '^ingest alone  [0-9.]+ Mpps .* missing 0$'
+	expect 0 "^hds  *128 B .* ratio [0-9]" "$gpuwire" bench nic --runs 1 --ms 50 --only hds-128
+	expect 64 "there is no step 'hsd'" "$source/tools/bench" "$build" hsd
 	;;
 esac
 exit $failed
