@@ -34,21 +34,26 @@ static float half(uint16_t h)
 	return h & 0x8000 ? -v : v;
 }
 
-/* nearest, ties to even, by search: slow and plain */
+/* nearest, ties to even: the largest half not above, or the one after it */
 static uint16_t to_half(float f)
 {
-	uint16_t sign = signbit(f) ? 0x8000 : 0, best = 0;
-	float a = fabsf(f);
+	uint16_t sign = signbit(f) ? 0x8000 : 0;
+	uint32_t lo = 0, hi = 0x7c00; /* half(lo) <= a < half(hi) */
+	float a = fabsf(f), below, above;
 
-	for (uint32_t h = 0; h < 0x7c00; h++) {
-		float d = fabsf(half((uint16_t)h) - a), b = fabsf(half(best) - a);
+	while (hi - lo > 1) {
+		uint32_t mid = (lo + hi) / 2;
 
-		if (d < b || (d == b && !(h & 1)))
-			best = (uint16_t)h;
-		if (half((uint16_t)h) > a)
-			break;
+		if (half((uint16_t)mid) <= a)
+			lo = mid;
+		else
+			hi = mid;
 	}
-	return sign | best;
+	below = a - half((uint16_t)lo);
+	above = half((uint16_t)hi) - a;
+	if (above < below || (above == below && lo & 1))
+		lo = hi;
+	return (uint16_t)(sign | lo);
 }
 
 static float rnd(uint32_t *s)
