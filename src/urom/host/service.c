@@ -19,7 +19,7 @@
 #include "urom_net/tlv.h"
 
 #define START_NS 5000000000u
-#define LOOK_EVERY 64u
+#define LOOK_EVERY 256u
 
 struct doca_urom_service_get_workers_by_gid_task {
 	struct doca_task base;

@@ -94,14 +94,6 @@ static void ring_bell(int fd)
 		;
 }
 
-int64_t gw__shm_readable(struct gw__shm *s)
-{
-	/* pairs with the release in publish() */
-	uint64_t n = atomic_load_explicit(&s->in->tail, memory_order_acquire) - s->in_head;
-
-	return n > s->size ? -EPROTO : (int64_t)n;
-}
-
 /* Copy between a ring and plain memory, in at most two pieces. */
 void gw__shm_peek(struct gw__shm *s, uint64_t at, void *to, size_t n)
 {

@@ -3,6 +3,7 @@
 #ifndef GW_UROM_NET_SHM_H
 #define GW_UROM_NET_SHM_H
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,7 +39,13 @@ int gw__shm_open(struct gw__shm *s, int memfd, uint32_t size, const int bells[2]
 void gw__shm_fini(struct gw__shm *s);
 
 /* Bytes we may read now; -EPROTO: the other side's index is a lie. */
-int64_t gw__shm_readable(struct gw__shm *s);
+static inline int64_t gw__shm_readable(struct gw__shm *s)
+{
+	/* pairs with the release in publish() */
+	uint64_t n = atomic_load_explicit(&s->in->tail, memory_order_acquire) - s->in_head;
+
+	return n > s->size ? -EPROTO : (int64_t)n;
+}
 void gw__shm_peek(struct gw__shm *s, uint64_t at, void *to, size_t n);
 /* Give n bytes back; rings if the writer waits. */
 void gw__shm_consume(struct gw__shm *s, uint64_t n);

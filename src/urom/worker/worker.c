@@ -22,7 +22,7 @@
 #define SLOW_NS 5000000000u  /* a frame begun must end within */
 #define TX_HIGH (256u << 10) /* a client with this much unread gets no new commands taken */
 #define FRAMES_A_TURN 16
-#define CTL_EVERY 64u
+#define CTL_EVERY 256u
 #define TAG_CTL (UINT64_MAX - 1)
 #define TICK_MS 500
 
