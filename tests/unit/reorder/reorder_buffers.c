@@ -230,7 +230,9 @@ static void *consume(void *arg)
 		const struct gw__window *w = &h->w[i % LINE];
 
 		if (atomic_load_explicit(&h->tail, memory_order_acquire) == i) {
-			if (atomic_load_explicit(&h->stop, memory_order_acquire))
+			/* nothing is handed over after stop: look once more */
+			if (atomic_load_explicit(&h->stop, memory_order_acquire) &&
+			    atomic_load_explicit(&h->tail, memory_order_acquire) == i)
 				return NULL;
 			sched_yield(); /* the other side may share this core */
 			continue;
