@@ -420,6 +420,7 @@ static int ratio(struct args *a, const struct gw_config *cfg, struct bench_opts 
 			leave_plans_out(peer, cfg);
 		o.seconds = a->seconds < 0.4 ? a->seconds : 0.4;
 		o.pause = true;
+		o.target_gbps = 0;
 		o.verify_batches = 0;
 		err = bench_compare(ours, peer, &o, a->rounds, out, diag);
 	}

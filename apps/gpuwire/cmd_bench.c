@@ -67,8 +67,12 @@ int gw_cmd_bench(int argc, char **argv)
 		return 64;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		char name[] = "gpuwire bench raw_*", help[] = "--help";
+		char *args[] = { name, help, NULL };
+
 		usage(stdout);
-		return 0;
+		putchar('\n');
+		return bench_raw(BENCH_HDS, 2, args);
 	}
 	for (size_t i = 0; i < N_BENCHES; i++) {
 		if (strcmp(argv[1], benches[i].name))

@@ -8,7 +8,7 @@ rounds=${2:-5}
 pmd=$(command -v dpdk-testpmd) || { echo "memif: no dpdk-testpmd here (apt-get install dpdk-dev): no peer"; exit 0; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"; kill $(jobs -p) 2>/dev/null' EXIT
-mpps() { # mpps BYTES: received by the second process, over the last full second
+mpps() { # mpps BYTES: received by the second process, the median of its full seconds
 	local common="--no-huge --no-pci -m 256 --no-telemetry --log-level=error"
 	local app="--nb-cores=1 --no-mlockall --total-num-mbufs=16384 --stats-period=1"
 	rm -f "$dir"/m.sock
@@ -21,14 +21,14 @@ mpps() { # mpps BYTES: received by the second process, over the last full second
 		--vdev="net_memif0,role=client,id=0,socket-abstract=no,socket=$dir/m.sock" -- $app --forward-mode=txonly \
 		--txpkts="$1" </dev/null >"$dir/tx" 2>&1
 	wait $rx 2>/dev/null
-	awk '/Rx-pps:/ { if ($2 > best) best = $2 } END { printf "%.3f\n", best / 1e6 }' "$dir/rx"
+	awk '/Rx-pps:/ && $2 > 0 { print $2 / 1e6 }' "$dir/rx" | median
 }
 median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 for bytes in 64 1064; do
 	: >"$dir/ours" >"$dir/peer" >"$dir/ratio"
 	for _ in $(seq "$rounds"); do
 		peer=$(mpps $bytes)
-		ours=$("$build/bin/bench_nic" --runs 1 --ms 500 --only "loopback-$bytes" |
+		ours=$("$build/bin/bench_nic" --runs 4 --ms 500 --only "loopback-$bytes" |
 			awk '$1 == "loopback" { print $4 }')
 		echo "$ours" >>"$dir/ours"
 		echo "$peer" >>"$dir/peer"

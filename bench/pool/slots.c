@@ -1,13 +1,13 @@
 /* bench/pool/slots.c: gpuwire's way: one slot index a packet, one ring back, addresses by arithmetic.
- * The traffic of a receive queue and nothing else: pop a spare slot, note its length, compute its addresses; give
- * the whole burst back through the ring. Next: src/ingest/engines/nic/rxq.c, which does this around a NIC. */
+ * The traffic of a receive queue and nothing else: pop a spare slot, note its length, compute its addresses. A burst
+ * goes back as one item; its slots are put aside by the core that took them, which has them in its cache.
+ * Next: src/ingest/burst.c and src/ingest/engines/nic/rxq.c, which do this around a NIC. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/ring.h"
 #include "pool.h"
-
-#define REFILL 256u
 
 struct slots {
 	struct gw__ring back;
@@ -29,7 +29,7 @@ static int slots_open(const struct pool_scheme *scheme, void **state)
 {
 	struct slots *s = calloc(1, sizeof(*s));
 
-	if (!s || gw__ring_init(&s->back, POOL_OBJECTS + 1, sizeof(uint32_t))) {
+	if (!s || gw__ring_init(&s->back, POOL_N_BURSTS, sizeof(struct pool_burst *))) {
 		free(s);
 		return -ENOMEM;
 	}
@@ -45,23 +45,29 @@ static int slots_open(const struct pool_scheme *scheme, void **state)
 	return 0;
 }
 
+static void put_addresses(void **out, const uint32_t *slot, uint32_t n, uint8_t *base, size_t stride)
+{
+	for (uint32_t i = 0; i < n; i++)
+		out[i] = base + slot[i] * stride;
+}
+
 static void slots_take(void *state, struct pool_burst *b)
 {
 	struct slots *s = state;
+	struct pool_burst *done;
 	uint32_t n;
 
-	if (s->n_spare < POOL_BURST)
-		for (n = REFILL; n == REFILL && s->n_spare + REFILL <= POOL_OBJECTS; s->n_spare += n)
-			n = gw__ring_pop_n(&s->back, s->spare + s->n_spare, REFILL);
+	while (gw__ring_pop(&s->back, &done)) {
+		memcpy(s->spare + s->n_spare, done->slot, done->n * sizeof(*done->slot));
+		s->n_spare += done->n;
+	}
 	n = s->n_spare < POOL_BURST ? s->n_spare : POOL_BURST;
 	s->n_spare -= n;
-	for (uint32_t i = 0; i < n; i++) {
-		b->slot[i] = s->spare[s->n_spare + i];
+	memcpy(b->slot, s->spare + s->n_spare, n * sizeof(*b->slot));
+	for (uint32_t i = 0; i < n; i++)
 		b->len[i] = 1064;
-	}
 	for (uint32_t g = 0; g <= s->split; g++)
-		for (uint32_t i = 0; i < n; i++)
-			b->seg[g][i] = s->base[g] + (size_t)b->slot[i] * s->stride[g];
+		put_addresses(b->seg[g], b->slot, n, s->base[g], s->stride[g]);
 	b->n = n;
 }
 
@@ -69,7 +75,7 @@ static void slots_give(void *state, struct pool_burst *b)
 {
 	struct slots *s = state;
 
-	gw__ring_push_n(&s->back, b->slot, b->n);
+	gw__ring_push(&s->back, &b);
 }
 
 const struct pool_scheme slot_schemes[] = {
