@@ -17,7 +17,11 @@
 #include "gpu/emu/lanes.h"
 #include "gpu/simt.h"
 
+#ifdef GW_TSAN
+#define MAX_LANES_FIBERS 1024u /* the sanitizer keeps megabytes for each fiber */
+#else
 #define MAX_LANES_FIBERS 8192u
+#endif
 #define MAX_LANES_THREADS 256u
 #define IDLE_ROUNDS 100000u /* rounds of spin hints without any other event before a hang is declared */
 

@@ -15,6 +15,7 @@ static void run(const char *a0, const char *a1, uint32_t n_rx_segs, uint32_t n_t
 	struct rig_rx o;
 	uint32_t sent = 0, got = 0;
 	struct gw_port_stats s;
+	int n;
 
 	gw__clock_manual_init(&clock, 1000);
 	rig_cfg(&r, a0, a1);
@@ -25,8 +26,6 @@ static void run(const char *a0, const char *a1, uint32_t n_rx_segs, uint32_t n_t
 	T_RC(r.e->ops->start(r.e, NULL), 0);
 	T_RC(r.e->ops->port_set(r.e, a1 ? 1 : 0, GW__PORT_PAUSE, 1), 0);
 	while (got < 3000) {
-		int n;
-
 		gw__clock_manual_advance(&clock, 10);
 		if (sent < 3000)
 			sent += rig_send(&tx, 1 + sent % 150 < 3000 - sent ? 1 + sent % 150 : 3000 - sent, len, 4096,
@@ -46,7 +45,10 @@ static void run(const char *a0, const char *a1, uint32_t n_rx_segs, uint32_t n_t
 		got += n > 0 ? (uint32_t)n : 0;
 	}
 	T_RC(tx.tx.pending(tx.tx.q), 0);
-	T_RC(rig_recv(&rx, &o, 64), 0);
+	do /* a thread of the port's own may be inside for a moment */
+		n = rig_recv(&rx, &o, 64);
+	while (n == -EAGAIN);
+	T_EQ(n, 0);
 	rig_sums(&r, a1 ? 1 : 0);
 	T_RC(r.e->ops->port_stats(r.e, a1 ? 1 : 0, &s), 0);
 	T_EQ(s.rx_packets, 3000);
