@@ -30,6 +30,19 @@ int dataset_open(const char *pcap_path, const char *labels_path, bool need_captu
 	return err;
 }
 
+int dataset_check(const struct dataset *d, const struct geometry *g, const char *labels_path, struct gw_diag *diag)
+{
+	uint64_t n;
+
+	if (!d->capture || !d->has_labels)
+		return 0;
+	n = (gw__capture_n_frames(d->capture) + g->packets_per_image - 1) / g->packets_per_image;
+	if (n <= d->labels.n_images)
+		return 0;
+	return gw__fail(diag, -EPROTO, "%s: %u labels for %llu images of the capture; give each image one, or name another "
+			"file in dataset.labels_path", labels_path, d->labels.n_images, (unsigned long long)n);
+}
+
 void dataset_close(struct dataset *d)
 {
 	gw__capture_close(d->capture);

@@ -23,6 +23,8 @@ struct dataset {
  * one is. 0 or negative errno. */
 int dataset_open(const char *pcap_path, const char *labels_path, bool need_capture, struct dataset *out,
 		 struct gw_diag *diag);
+/* A label for every image of the capture? 0, or -EPROTO with both numbers. */
+int dataset_check(const struct dataset *d, const struct geometry *g, const char *labels_path, struct gw_diag *diag);
 void dataset_close(struct dataset *d);
 /* A source for pcap_tx; lives as long as the data set. */
 struct frame_source dataset_frames(struct dataset *d);

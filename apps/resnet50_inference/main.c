@@ -131,6 +131,8 @@ static int open_all(struct app *a, struct gw_diag *diag)
 		err = settings_read(a->cfg, &a->opts, &a->set, diag);
 	if (!err)
 		err = dataset_open(a->set.dataset_path, a->set.labels_path, sends(a), &a->data, diag);
+	if (!err)
+		err = dataset_check(&a->data, &a->set.geo, a->set.labels_path, diag);
 	if (!err) {
 		gw_log_set(log_line, NULL, log_level(a->cfg));
 		err = gw_open(a->cfg, &a->gw, diag);
@@ -339,9 +341,21 @@ static void print_counters(struct gw *gw)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
+/* Frames that the wire could not hand to anybody: the other end is gone, or never came. */
+static bool reached_a_peer(const struct app *a)
+{
+	struct gw_port_stats s;
+
+	if (gw_port_stats(a->gw, a->tx.port, &s) || (!s.tx_dropped && a->tx.error != -ETIMEDOUT))
+		return true;
+	fprintf(stderr, "resnet50_inference: nobody took %" PRIu64 " frames%s: is the receiver running?\n", s.tx_dropped,
+		a->tx.error == -ETIMEDOUT ? " and those still queued" : "");
+	return false;
+}
+
 static int exit_code(const struct app *a, bool sums_close)
 {
-	bool sent = !sends(a) || (!a->tx.error && !a->tx.send_failures && !a->tx.fill_failures);
+	bool sent = !sends(a) || (reached_a_peer(a) && !a->tx.error && !a->tx.send_failures && !a->tx.fill_failures);
 	bool inferred = !receives(a) || (!a->infer.n.infer_failures && !a->infer.n.failed_images);
 	bool enough = a->infer.n.images >= a->opts.expected_images;
 

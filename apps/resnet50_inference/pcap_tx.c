@@ -256,7 +256,8 @@ static void drain(struct pcap_tx *t)
 		    gw__now_ns(t->clock) - since > DRAIN_PATIENCE_NS)
 			break;
 	}
-	if (rc && rc != -ETIMEDOUT && !t->error)
+	/* out of patience: nobody takes the frames. Told to stop: they may stay */
+	if (rc && !t->error && !(rc == -ETIMEDOUT && atomic_load_explicit(&t->stop, memory_order_acquire)))
 		t->error = rc;
 }
 

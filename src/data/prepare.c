@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/diag.h"
+#include "data/target.h"
 #include "data/labels.h"
 
 #define CAPTURE_HEADER 24u
@@ -151,7 +152,10 @@ static int open_files(struct job *j)
 		return gw__fail(j->diag, -ENOMEM, "no memory to prepare %s", j->opts->out);
 	for (int k = 0; k < 2; k++) {
 		size_t n = strlen(j->paths[k]) + sizeof(".part");
-		int err;
+		int err = gw__target_check(j->paths[k], j->diag);
+
+		if (err)
+			return err;
 
 		j->part_paths[k] = gw__malloc(n);
 		if (!j->part_paths[k])

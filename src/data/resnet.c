@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/diag.h"
+#include "data/target.h"
 #include "data/exact.h"
 #include "data/onnx_stream.h"
 
@@ -455,6 +456,10 @@ int gw__onnx_write_resnet(const char *path, const struct gw__resnet_opts *opts, 
 			layout = &layouts[i];
 	if (!layout)
 		return gw__fail(diag, -EINVAL, "resnet%u: there is none; use 18, 34, 50, 101 or 152", opts->depth);
+	err = gw__target_check(path, diag);
+	if (err)
+		return err;
+	err = -ENOMEM;
 	n = gw__calloc(1, sizeof(*n));
 	part_path = gw__malloc(n_path);
 	if (!n || !part_path) {

@@ -84,6 +84,11 @@ int gw__emu_device_alloc(size_t n_bytes, void **out, struct gw_diag *diag)
 
 	if (!b)
 		return gw__fail(diag, -ENOMEM, "no memory to describe %zu bytes of device memory", n_bytes);
+	if (n_bytes / page > (size_t)sysconf(_SC_PHYS_PAGES)) { /* a memfd would take it, and then all memory */
+		gw__free(b);
+		return gw__fail(diag, -ENOMEM, "no memory for %zu bytes of emulated device memory: this machine has %zu; "
+				"use fewer or smaller buffers", n_bytes, (size_t)sysconf(_SC_PHYS_PAGES) * page);
+	}
 	b->n_bytes = (n_bytes + page - 1) / page * page;
 	err = map_twice(b);
 	if (err) {

@@ -42,6 +42,8 @@ static void kinds(void)
 	}
 	T_RC(gw_mem_alloc(GW_MEM_HOST, 0, 0, (void *[]){ NULL }, &d), -EINVAL);
 	T_HAS(d.text, "0 bytes");
+	T_RC(gw_mem_alloc(GW_MEM_DEVICE, (size_t)1 << 45, 0, (void *[]){ NULL }, &d), -ENOMEM); /* 32 TiB */
+	T_HAS(d.text, "this machine has");
 	T_RC(gw_mem_alloc((enum gw_mem_kind)9, 1, 0, (void *[]){ NULL }, &d), -EINVAL);
 	T_STR(gw_mem_kind_name(GW_MEM_DEVICE), "device");
 	T_STR(gw_gpu_backend(), "emu");
