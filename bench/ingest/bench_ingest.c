@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "timing.h"
 #include "base/ring.h"
 #include "base/wait.h"
 #include "reorder/convert.h"
@@ -62,21 +63,6 @@ static void die(const char *what)
 {
 	fprintf(stderr, "bench_ingest: %s\n", what);
 	exit(1);
-}
-
-static double clock_s(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void pause_ms(int ms)
-{
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
-
-	nanosleep(&t, NULL);
 }
 
 static void make_frame(uint8_t *p)
@@ -307,19 +293,6 @@ static void measure(bool bare, double *wall, double *cpu, uint64_t *missing)
 	free(b->rx);
 	free(b->out);
 	free(b);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *v, int n)
-{
-	qsort(v, (size_t)n, sizeof(*v), by_value);
-	return v[n / 2];
 }
 
 int main(int argc, char **argv)

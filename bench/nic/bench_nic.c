@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "timing.h"
 #include "base/ring.h"
 #include "ingest/engines/nic/nic_engine.h"
 #include "wire/build.h"
@@ -47,21 +48,6 @@ static void die(const char *what)
 {
 	fprintf(stderr, "bench_nic: %s\n", what);
 	exit(1);
-}
-
-static double clock_s(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void pause_ms(int ms)
-{
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
-
-	nanosleep(&t, NULL);
 }
 
 static void make_slots(struct gw__slots *s, uint32_t n, uint32_t n_segs, uint32_t len)
@@ -394,19 +380,6 @@ static double memcpy_rate(uint32_t len)
 
 static FILE *json;
 static int n_rows;
-
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *v, int n)
-{
-	qsort(v, (size_t)n, sizeof(*v), by_value);
-	return v[n / 2];
-}
 
 static void row(const char *what, uint32_t len, double a, double b, double ratio, const char *unit, double extra)
 {

@@ -9,33 +9,20 @@
 #include <string.h>
 #include <time.h>
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
+#include "timing.h"
 
 static double round_of(struct gw_nn *nn, const void *in, uint32_t batch, double seconds)
 {
 	const float *prev;
 	uint32_t prev_n;
-	double t0 = now(), t;
+	double t0 = clock_s(CLOCK_MONOTONIC), t;
 	long n = 0;
 
 	do {
 		if (gw_nn_infer(nn, in, batch, NULL, &prev, &prev_n) < 0)
 			exit(1);
 		n += batch;
-		t = now() - t0;
+		t = clock_s(CLOCK_MONOTONIC) - t0;
 	} while (t < seconds);
 	return (double)n / t;
 }
@@ -133,7 +120,7 @@ int main(int argc, char **argv)
 	if (!a.lockstep) {
 		for (int i = 0; i < a.rounds; i++)
 			rates[i] = round_of(nn, in, a.batch, a.seconds);
-		qsort(rates, (size_t)a.rounds, sizeof(rates[0]), ascending);
+		qsort(rates, (size_t)a.rounds, sizeof(rates[0]), by_value);
 		printf("{\"program\": \"gpuwire nn\", \"library\": \"%s\", \"precision\": \"%s\", \"batch\": %u, "
 		       "\"threads\": %u, \"images_per_s\": %.3f, \"least\": %.3f, \"most\": %.3f, \"open_s\": %.3f}\n",
 		       info.backend, a.precision, a.batch, a.threads, rates[a.rounds / 2], rates[0],

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "timing.h"
 #include "base/ring.h"
 #include "base/wait.h"
 #include "pool.h"
@@ -37,21 +38,6 @@ static void die(const char *what)
 {
 	fprintf(stderr, "bench_pool: %s\n", what);
 	exit(1);
-}
-
-static double clock_s(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void pause_ms(int ms)
-{
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
-
-	nanosleep(&t, NULL);
 }
 
 /* Nothing to do: look again a few times, then let another thread have the core. */
@@ -158,20 +144,12 @@ static void measure(const struct pool_scheme *s, int ms, double *wall, double *c
 	free(r);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(const double *v, int n)
+static double median_of(const double *v, int n)
 {
 	double copy[MAX_ROUNDS];
 
 	memcpy(copy, v, (size_t)n * sizeof(*v));
-	qsort(copy, (size_t)n, sizeof(*copy), by_value);
-	return copy[n / 2];
+	return median(copy, n);
 }
 
 static double ratio(const double *a, const double *b, int n)
@@ -180,7 +158,7 @@ static double ratio(const double *a, const double *b, int n)
 
 	for (int i = 0; i < n; i++)
 		r[i] = b[i] > 0 ? a[i] / b[i] : 0;
-	return median(r, n);
+	return median_of(r, n);
 }
 
 static void report(const struct pool_scheme *const *s, const struct rates *x, int n, int rounds, FILE *json)
@@ -189,15 +167,15 @@ static void report(const struct pool_scheme *const *s, const struct rates *x, in
 
 	puts("Mpps: by the clock, and by the busier thread's CPU time without its waits (what two idle cores would do)");
 	for (int i = 0; i < n; i++) {
-		printf("  %-46s cache %-4s %9.2f %9.2f\n", s[i]->name, s[i]->cache, median(x[i].wall, rounds),
-		       median(x[i].cpu, rounds));
+		printf("  %-46s cache %-4s %9.2f %9.2f\n", s[i]->name, s[i]->cache, median_of(x[i].wall, rounds),
+		       median_of(x[i].cpu, rounds));
 		if (json)
 			fprintf(json, "%s\n  {\"scheme\": \"%s\", \"cache\": \"%s\", \"mpps\": %.4f, \"mpps_cpu\": %.4f}",
-				i ? "," : "{\"rows\": [", s[i]->name, s[i]->cache, median(x[i].wall, rounds),
-				median(x[i].cpu, rounds));
+				i ? "," : "{\"rows\": [", s[i]->name, s[i]->cache, median_of(x[i].wall, rounds),
+				median_of(x[i].cpu, rounds));
 		if (s[i]->shipped)
 			shipped = i;
-		if (s[i]->dpdk && (best < 0 || median(x[i].cpu, rounds) > median(x[best].cpu, rounds)))
+		if (s[i]->dpdk && (best < 0 || median_of(x[i].cpu, rounds) > median_of(x[best].cpu, rounds)))
 			best = i;
 	}
 	printf("slots, apart / one segment: %.3f by the clock, %.3f by CPU time (bar 0.95)\n",

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "timing.h"
 #include "plain_loop.h"
 #include "reorder/convert.h"
 #include "reorder/reorder.h"
@@ -33,14 +34,6 @@ struct load {
 	/* the stage alternates between two buffers where all packets are one window: so do the peers */
 	uint32_t n_turns, turn;
 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* one thread that never blocks: neighbours count less */
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void *need(size_t n)
 {
@@ -203,20 +196,14 @@ static void run_bare(struct flow *f)
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double timed(struct load *l, void (*fn)(struct load *), int reps)
 {
-	double t = now();
+	/* one thread that never blocks: neighbours count less in its own time */
+	double t = clock_s(CLOCK_THREAD_CPUTIME_ID);
 
 	for (int i = 0; i < reps; i++)
 		fn(l);
-	return (now() - t) / reps / l->shape.n_packets * 1e9;
+	return (clock_s(CLOCK_THREAD_CPUTIME_ID) - t) / reps / l->shape.n_packets * 1e9;
 }
 
 /* Both in turn, so that a slow moment hits both. */
@@ -273,11 +260,11 @@ static void pieces(int runs, FILE *json)
 			f.burst = part ? WINDOW : BURST;
 			for (uint32_t k = 0; part == 2 && k < BURST; k++)
 				f.l.slot[k] = k;
-			t = now();
+			t = clock_s(CLOCK_THREAD_CPUTIME_ID);
 			for (int k = 0; k < 20; k++)
 				part == 2 ? run_bare(&f) : run_flow(&f);
 			if (i >= 0)
-				(part == 2 ? bare : part ? whole : small)[i] = (now() - t) / 20 / WINDOW * 1e9;
+				(part == 2 ? bare : part ? whole : small)[i] = (clock_s(CLOCK_THREAD_CPUTIME_ID) - t) / 20 / WINDOW * 1e9;
 		}
 	}
 	qsort(small, (size_t)runs, sizeof(*small), by_value);

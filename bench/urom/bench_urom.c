@@ -69,7 +69,7 @@ static double round_trip(struct side *x, int n, bool events, size_t bytes)
 
 	now_on = x;
 	for (int i = -100; i < n && !x->failed; i++) {
-		double t = seconds();
+		double t = clock_s(CLOCK_MONOTONIC);
 
 		x->n_done = 0;
 		if (!submit(x, bytes))
@@ -78,7 +78,7 @@ static double round_trip(struct side *x, int n, bool events, size_t bytes)
 			if (!doca_pe_progress(x->s.pe) && events)
 				sleep_for_event(x->s.pe);
 		if (i >= 0)
-			v[i] = (seconds() - t) * 1e6;
+			v[i] = (clock_s(CLOCK_MONOTONIC) - t) * 1e6;
 	}
 	r = x->failed ? -1 : median(v, n);
 	free(v);
@@ -88,7 +88,7 @@ static double round_trip(struct side *x, int n, bool events, size_t bytes)
 /* Commands a second with DEPTH in flight. */
 static double rate(struct side *x, int n)
 {
-	double t = seconds();
+	double t = clock_s(CLOCK_MONOTONIC);
 	int sent = 0;
 
 	now_on = x;
@@ -98,7 +98,7 @@ static double rate(struct side *x, int n)
 			sent++;
 		doca_pe_progress(x->s.pe);
 	}
-	return (double)n / (seconds() - t);
+	return (double)n / (clock_s(CLOCK_MONOTONIC) - t);
 }
 
 static bool open_side(struct side *x, const char *endpoint)
@@ -127,11 +127,11 @@ static double spawn_ms(struct side *x)
 {
 	struct urom_worker_spec spec = { .id = DOCA_UROM_WORKER_ID_ANY, .plugins = x->plugin };
 	struct doca_urom_worker *w;
-	double t = seconds(), r;
+	double t = clock_s(CLOCK_MONOTONIC), r;
 
 	if (urom_worker_open(x->s.service, x->s.pe, &spec, &w) != DOCA_SUCCESS)
 		return -1;
-	r = (seconds() - t) * 1e3;
+	r = (clock_s(CLOCK_MONOTONIC) - t) * 1e3;
 	urom_worker_close(x->s.pe, w);
 	return r;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "timing.h"
 #include "rig.h"
 #include "urom_coll.h"
 #include "urom_common.h"
@@ -60,19 +61,6 @@ static void work(uint64_t n)
 	for (uint64_t i = 0; i < n; i++)
 		x = x * 1.0000001 + 0.0000001;
 	sink = x;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double middle(double *v)
-{
-	qsort(v, RUNS, sizeof(*v), ascending);
-	return v[RUNS / 2];
 }
 
 static doca_error_t alone(void *sbuf, void *rbuf, size_t msglen, void *info, void **req)
@@ -132,7 +120,7 @@ static void measure(size_t bytes)
 		finish();
 		coll[r] = urom_seconds() - c;
 	}
-	n = (uint64_t)(rate * middle(coll)); /* work as long as the collective */
+	n = (uint64_t)(rate * median(coll, RUNS)); /* work as long as the collective */
 	for (int r = 0; r < RUNS; r++) {
 		double t = urom_seconds();
 
@@ -148,9 +136,9 @@ static void measure(size_t bytes)
 		finish();
 		both[r] = urom_seconds() - t;
 	}
-	c = middle(coll);
-	k = middle(comp);
-	b = middle(both);
+	c = median(coll, RUNS);
+	k = median(comp, RUNS);
+	b = median(both, RUNS);
 	printf("%8zu KiB   collective %8.3f ms   work %8.3f ms   both %8.3f ms   overlap %5.2f%s\n", bytes >> 10,
 	       c * 1e3, k * 1e3, b * 1e3, (c + k - b) / (c < k ? c : k), failed ? "   FAILED" : "");
 }

@@ -15,27 +15,6 @@
 
 #include "peers.h"
 
-double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double median(double *v, int n)
-{
-	qsort(v, (size_t)n, sizeof(*v), ascending);
-	return v[n / 2];
-}
-
 void pin(int cpu)
 {
 	cpu_set_t set;
@@ -80,12 +59,12 @@ static double ping_pong(int near, int far, int n, bool blocking, size_t bytes)
 	}
 	close(far);
 	for (int i = -100; i < n; i++) {
-		double t = seconds();
+		double t = clock_s(CLOCK_MONOTONIC);
 
 		if (send(near, buf, bytes, MSG_NOSIGNAL) != (ssize_t)bytes || !get(near, buf, bytes))
 			break;
 		if (i >= 0)
-			v[i] = (seconds() - t) * 1e6;
+			v[i] = (clock_s(CLOCK_MONOTONIC) - t) * 1e6;
 	}
 	close(near);
 	kill(child, SIGKILL);

@@ -88,23 +88,23 @@ static void echo(int fd, size_t bytes, const char *buf)
 /* Runs in a child: UCX leaves threads and signal handlers behind that other measurements should not meet. */
 static double measure(int fd, int n, size_t bytes, const char *buf)
 {
-	double *v = malloc(sizeof(*v) * (size_t)n), end = seconds() + 20;
+	double *v = malloc(sizeof(*v) * (size_t)n), end = clock_s(CLOCK_MONOTONIC) + 20;
 	struct end e = { .got = 0 };
 
 	if (!v || !open_end(&e, fd))
 		return -1;
 	for (int i = -100; i < n; i++) {
 		int want = e.got + 1;
-		double t = seconds();
+		double t = clock_s(CLOCK_MONOTONIC);
 
 		if (!post(&e, buf, bytes))
 			return -1;
 		while (e.got < want) {
-			if (!ucp_worker_progress(e.worker) && seconds() > end)
+			if (!ucp_worker_progress(e.worker) && clock_s(CLOCK_MONOTONIC) > end)
 				return -1;
 		}
 		if (i >= 0)
-			v[i] = (seconds() - t) * 1e6;
+			v[i] = (clock_s(CLOCK_MONOTONIC) - t) * 1e6;
 	}
 	return median(v, n);
 }

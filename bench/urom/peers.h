@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "timing.h"
+
 #define MESSAGE 64 /* bytes */
 #define CPU_NEAR 0
 #define CPU_FAR 1
@@ -17,8 +19,6 @@ double peer_tcp(int n, bool blocking, size_t bytes);
 /* Active messages by worker address, transport posix shared memory, both sides polling. */
 double peer_ucx_posix(int n, size_t bytes);
 
-double median(double *v, int n); /* sorts */
 void pin(int cpu);               /* does nothing where there is one CPU */
-double seconds(void);
 
 #endif
