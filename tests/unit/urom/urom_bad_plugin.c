@@ -111,8 +111,8 @@ int main(void)
 	w = start(&s, 6, id);
 	T_NEED(w);
 	T_EQ(command(&s, w, id, 8000), DOCA_SUCCESS);
-	for (int i = 0; i < 200000 && doca_pe_progress(s.pe) + 1; i++)
-		;
+	for (double end = now_s() + 20; !*doca_urom_worker_get_error_text(w) && now_s() < end;)
+		doca_pe_progress(s.pe);
 	T_HAS(doca_urom_worker_get_error_text(w), "answers to no command");
 	urom_worker_close(s.pe, w);
 
