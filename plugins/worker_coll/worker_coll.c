@@ -10,7 +10,7 @@ static struct coll_job *job_of(ucs_list_link_t *l)
 	return (struct coll_job *)(void *)((char *)l - offsetof(struct coll_job, link));
 }
 
-/* A rank died: every collective that needs it fails, the others go on. */
+/* A rank died: every collective that still needs it fails, those still loading too; the others go on. */
 static void peer_down(void *arg, uint64_t id)
 {
 	struct coll *c = arg;
@@ -19,7 +19,7 @@ static void peer_down(void *arg, uint64_t id)
 		struct coll_job *j = job_of(l);
 
 		for (uint32_t r = 0; r < j->size; r++)
-			if (j->mesh_ids[r] == id && j->step == COLL_RUN) {
+			if (j->mesh_ids[r] == id && (j->step == COLL_LOAD || j->step == COLL_RUN)) {
 				coll_fail(j, DOCA_ERROR_CONNECTION_RESET);
 				c->more = true;
 			}

@@ -32,7 +32,8 @@ doca_error_t urom_sandbox_tag_task_send(struct doca_urom_worker *worker_ctx, uni
 					uint64_t context, uint64_t dest, const void *buffer, uint64_t count,
 					uint64_t tag, uint64_t memh_id, uint64_t offset,
 					urom_sandbox_tag_send_finished cb);
-/* The oldest message with (its tag & mask) == (tag & mask); at most count bytes, else TOO_BIG. */
+/* The oldest message with (its tag & mask) == (tag & mask); at most count bytes, else TOO_BIG.
+ * CONNECTION_RESET: a member of the domain left while this waited. One asked for later waits for those who stay. */
 doca_error_t urom_sandbox_tag_task_recv(struct doca_urom_worker *worker_ctx, union doca_data cookie,
 					uint64_t context, uint64_t count, uint64_t tag, uint64_t tag_mask,
 					uint64_t memh_id, uint64_t offset, urom_sandbox_tag_recv_finished cb);

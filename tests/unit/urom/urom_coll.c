@@ -179,49 +179,70 @@ static void gather_and_exchange(struct group *g, uint64_t count)
 	T_EQ(all_ranks(g, &a), DOCA_SUCCESS);
 }
 
-/* The last worker is killed while the others are inside: they end with a name, and in time. */
-static void death(struct group *g)
+/* Every rank but the last joins; progress for a while; how many ended is the caller's to judge. */
+static void join_without_last(struct group *g, uint64_t count, double seconds)
 {
-	struct urom_coll_args a = { .kind = UROM_COLL_ALLREDUCE, .type = UROM_COLL_INT32, .count = 1000 };
-	pid_t kids[GROUP_MAX];
-	double end;
-	int n = children_of(g->f.pid, kids, GROUP_MAX), alive = g->n - 1;
+	struct urom_coll_args a = { .kind = UROM_COLL_ALLREDUCE, .type = UROM_COLL_INT32, .count = count,
+				    .dst_offset = MAX_BYTES };
+	double end = now_s() + seconds;
 
-	T_NEED(n == g->n);
-	T_EQ(all_ranks(g, &a), DOCA_SUCCESS);
 	memset(&seen, 0, sizeof(seen));
-	for (int r = 0; r < alive; r++) { /* the last rank never joins */
-		a.src_seg = a.dst_seg = seg[r];
-		a.dst_offset = MAX_BYTES;
-		T_EQ(urom_coll_start(g->w[r], &team[r], &a, (union doca_data){ .ptr = NULL }, done), DOCA_SUCCESS);
-	}
-	for (int i = 0; i < 2000; i++)
-		doca_pe_progress(g->s.pe);
-	T_EQ(seen.n, 0);
-	for (int i = 1; i < n; i++) /* pids ascend in the order of spawning, most of the time: take the largest */
-		if (kids[i] > kids[0])
-			kids[0] = kids[i];
-	kill(kids[0], SIGKILL);
-	end = now_s() + 30;
-	while (seen.n < alive && now_s() < end)
-		doca_pe_progress(g->s.pe);
-	T_EQ(seen.n, alive);
-	if (seen.n < alive && system("ps -eo pid,ppid,stat,wchan:20,args | grep urom-worker | head -20"))
-		fprintf(stderr, "(no ps)\n");
-	T_EQ(seen.result, DOCA_ERROR_CONNECTION_RESET);
-	/* and again: the dead stay dead, nobody waits for them */
-	memset(&seen, 0, sizeof(seen));
-	for (int r = 0; r < alive; r++) {
+	for (int r = 0; r < g->n - 1; r++) {
 		a.src_seg = a.dst_seg = seg[r];
 		T_EQ(urom_coll_start(g->w[r], &team[r], &a, (union doca_data){ .ptr = NULL }, done), DOCA_SUCCESS);
 	}
-	while (seen.n < alive && now_s() < end)
+	while (now_s() < end)
 		doca_pe_progress(g->s.pe);
-	T_EQ(seen.n, alive);
+}
+
+static void all_hear_of_it(struct group *g)
+{
+	double end = now_s() + 30;
+
+	while (seen.n < g->n - 1 && now_s() < end)
+		doca_pe_progress(g->s.pe);
+	T_EQ(seen.n, g->n - 1);
 	T_EQ(seen.result, DOCA_ERROR_CONNECTION_RESET);
 }
 
-static void run(const char *endpoint, int n, uint64_t max_count8)
+/* The last rank never joins, and dies `seconds` after the others were asked: their commands may be on the way,
+ * their sources half fetched, or their first round posted. */
+static void death(struct group *g, uint64_t count, double seconds)
+{
+	struct urom_coll_args a = { .kind = UROM_COLL_ALLREDUCE, .type = UROM_COLL_INT32, .count = 1000 };
+	pid_t kids[GROUP_MAX];
+	int n = children_of(g->f.pid, kids, GROUP_MAX);
+
+	T_NEED(n == g->n);
+	T_EQ(all_ranks(g, &a), DOCA_SUCCESS);
+	for (int i = 1; i < n; i++) /* pids ascend in the order of spawning, most of the time: take the largest */
+		if (kids[i] > kids[0])
+			kids[0] = kids[i];
+	join_without_last(g, count, seconds);
+	T_EQ(seen.n, 0);
+	kill(kids[0], SIGKILL);
+	all_hear_of_it(g);
+	join_without_last(g, count, 0); /* and again: the dead stay dead, nobody waits for them */
+	all_hear_of_it(g);
+}
+
+static void everything(struct group *g, uint64_t max_count8)
+{
+	for (uint64_t c = 1; c <= max_count8; c = c < 8 ? c + 1 : c * 5 + 1)
+		one_allreduce(g, UROM_COLL_INT8, c);
+	one_allreduce(g, UROM_COLL_INT8, max_count8);
+	for (int t = UROM_COLL_INT32; t < UROM_COLL_TYPES; t++) {
+		one_allreduce(g, (enum urom_coll_type)t, 1);
+		one_allreduce(g, (enum urom_coll_type)t, 1021);
+		one_allreduce(g, (enum urom_coll_type)t, 30011);
+	}
+	other_ops(g);
+	gather_and_exchange(g, 1);
+	gather_and_exchange(g, 100000);
+}
+
+/* max_count8 0: only the death, over the largest vector. */
+static void run(const char *endpoint, int n, uint64_t max_count8, double dies_after)
 {
 	struct group g = { .n = 0 };
 
@@ -235,19 +256,10 @@ static void run(const char *endpoint, int n, uint64_t max_count8)
 		team[r] = (struct urom_coll_team){ .id = 1, .rank = (uint32_t)r, .size = (uint32_t)n,
 						   .members = g.ids };
 	}
-	for (uint64_t c = 1; c <= max_count8; c = c < 8 ? c + 1 : c * 5 + 1)
-		one_allreduce(&g, UROM_COLL_INT8, c);
-	one_allreduce(&g, UROM_COLL_INT8, max_count8);
-	for (int t = UROM_COLL_INT32; t < UROM_COLL_TYPES; t++) {
-		one_allreduce(&g, (enum urom_coll_type)t, 1);
-		one_allreduce(&g, (enum urom_coll_type)t, 1021);
-		one_allreduce(&g, (enum urom_coll_type)t, 30011);
-	}
-	other_ops(&g);
-	gather_and_exchange(&g, 1);
-	gather_and_exchange(&g, 100000);
+	if (max_count8)
+		everything(&g, max_count8);
 	if (n > 2)
-		death(&g);
+		death(&g, max_count8 ? 1000 : MAX_BYTES / 4, dies_after);
 	group_close(&g);
 	for (int r = 0; r < n; r++)
 		doca_urom_mem_destroy(mem[r]);
@@ -256,13 +268,20 @@ static void run(const char *endpoint, int n, uint64_t max_count8)
 
 int main(void)
 {
+	static const double moments[] = { 0, .0005, .001, .002, .004, .008, .016 };
+	static const char tcp[] = "tcp:127.0.0.1:";
+
 	for (int n = 2; n <= 8; n++)
 #if defined(GW_TSAN) /* ten times slower, and nothing new between the ends */
 		if (n == 2 || n == 3 || n == 8)
-			run(NULL, n, 300000);
+			run(NULL, n, 300000, .2);
 #else
-		run(NULL, n, n <= 3 || getenv("UROM_COLL_FULL") ? MAX_BYTES : 300000); /* time, not doubt */
+		run(NULL, n, n <= 3 || getenv("UROM_COLL_FULL") ? MAX_BYTES : 300000, .2); /* time, not doubt */
 #endif
-	run("tcp:127.0.0.1:", 3, 300000);
+	run(tcp, 3, 300000, .2);
+	for (size_t i = 0; i < sizeof(moments) / sizeof(moments[0]); i++) {
+		run(NULL, 3, 0, moments[i]);
+		run(tcp, 4, 0, moments[i]);
+	}
 	T_DONE();
 }
