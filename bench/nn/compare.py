@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """compare.py MODEL.onnx [--build DIR] [--batch N] [--threads N] [--rounds N] [--seconds S] [--ort] [--json FILE]
+           [--input FILE.f16] [--wide N]
 gpuwire's inference against the bare oneDNN chain of the same layers, fp32, bf16 and int8, and against ONNX
 Runtime fp32 (--ort: npm's package, see bench/peers/onnxruntime.sh), in alternating short rounds of one run, so
 that a busy machine slows all alike; nobody's threads spin while they wait. Ratios are medians of the per-round ratios. MODEL must be a ResNet-50."""
@@ -20,6 +21,7 @@ p.add_argument("--seconds", default="1")
 p.add_argument("--precisions", default="fp32,bf16,int8")
 p.add_argument("--ort", action="store_true")
 p.add_argument("--wide", default="0", help="int8: convolutions that gpuwire leaves in bf16 (it says so when it opens)")
+p.add_argument("--input", help="a batch of samples, raw FLOAT16: int8 is calibrated from them (else from noise)")
 p.add_argument("--json")
 a = p.parse_args()
 
@@ -46,9 +48,10 @@ class Side:
 
 bin_dir = os.path.join(a.build, "bin")
 precisions = a.precisions.split(",")
+given = ["--input", a.input] if a.input else []
 sides = {}
 for q in precisions:
-    sides["gpuwire " + q] = Side(bin_dir + "/nn_rate", a.model, "--precision", q)
+    sides["gpuwire " + q] = Side(bin_dir + "/nn_rate", a.model, "--precision", q, *given)
     sides["chain " + q] = Side(bin_dir + "/onednn_chain", "--precision", q, "--wide", a.wide)
 if a.ort:
     sides["onnxruntime"] = Side(os.path.join(here, "../peers/onnxruntime.sh"), a.model)

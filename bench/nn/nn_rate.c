@@ -1,6 +1,7 @@
 /* bench/nn/nn_rate.c: images/s of gw_nn_infer on a model file, through the public calls only. One JSON line.
  *   nn_rate MODEL.onnx [--precision fp32|bf16|int8] [--batch 32] [--threads 2] [--rounds 5] [--seconds 2]
- *           [--lockstep]
+ *           [--lockstep] [--input FILE.f16]
+ * --input: a batch of samples, raw FLOAT16, run and (int8) calibrated from; without it noise, calibrated from 8.
  * Options mean what they mean in bench/peers/onednn_chain.c. Next: compare.py. */
 #include <gpuwire/nn.h>
 
@@ -51,8 +52,23 @@ static void *pictures(size_t n)
 	return p;
 }
 
+/* The file's first n halves; NULL: not that many. */
+static void *read_pictures(const char *path, size_t n)
+{
+	void *p = aligned_alloc(64, (n * 2 + 63) / 64 * 64);
+	FILE *f = fopen(path, "rb");
+
+	if (p && (!f || fread(p, 2, n, f) != n)) {
+		free(p);
+		p = NULL;
+	}
+	if (f)
+		fclose(f);
+	return p;
+}
+
 struct args {
-	const char *model, *precision;
+	const char *model, *precision, *input;
 	uint32_t batch, threads;
 	int rounds, lockstep;
 	double seconds;
@@ -68,6 +84,8 @@ static void parse(int argc, char **argv, struct args *a)
 			a->lockstep = 1;
 		else if (!strcmp(argv[i], "--precision"))
 			a->precision = v;
+		else if (!strcmp(argv[i], "--input"))
+			a->input = v;
 		else if (!strcmp(argv[i], "--batch"))
 			a->batch = (uint32_t)atol(v);
 		else if (!strcmp(argv[i], "--threads"))
@@ -104,9 +122,9 @@ int main(int argc, char **argv)
 	o.max_batch = a.batch;
 	o.n_threads = a.threads;
 	o.precision = !strcmp(a.precision, "bf16") ? GW_NN_BF16 : !strcmp(a.precision, "int8") ? GW_NN_INT8 : GW_NN_FP32;
-	in = pictures((size_t)a.batch * 3 * 224 * 224);
+	in = a.input ? read_pictures(a.input, (size_t)a.batch * 3 * 224 * 224) : pictures((size_t)a.batch * 3 * 224 * 224);
 	o.calibration = in;
-	o.calib_n = a.batch < 8 ? a.batch : 8;
+	o.calib_n = a.input || a.batch < 8 ? a.batch : 8;
 	if (!in || gw_nn_open(a.model, &o, &nn, &diag) < 0) {
 		fprintf(stderr, "nn_rate: %s\n", diag.text);
 		return 1;

@@ -9,6 +9,9 @@
 #include <math.h>
 
 #define LEAST 1e-3f /* a channel that hardly moves is not stretched without bound */
+/* How far ranges are evened out: 1 would leave no room above the calibration's peak of any channel, and one picture
+ * that goes beyond it is cut off there; 0 would leave weak channels few steps. */
+#define EVENNESS 0.6f
 
 size_t gw__chan_at(const struct gw__plan *plan, uint32_t value)
 {
@@ -122,7 +125,9 @@ static void find_factors(struct work *w)
 		float *f = w->factor + gw__chan_at(p, w->group[v]), most = peak_of(w, v);
 
 		for (int64_t c = 0; c < p->shapes[v].c; c++)
-			f[c] = fmaxf(f[c], most > 0.0f && isfinite(most) ? fmaxf(peak[c] / most, LEAST) : 1.0f);
+			f[c] = fmaxf(f[c], most > 0.0f && isfinite(most)
+						   ? fmaxf(powf(peak[c] / most, EVENNESS), LEAST)
+						   : 1.0f);
 	}
 	for (uint32_t v = 0; v < p->n_values; v++)
 		for (int64_t c = 0; w->bound[v] && w->group[v] == v && c < p->shapes[v].c; c++)

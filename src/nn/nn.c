@@ -155,8 +155,8 @@ static const struct gw__nn_backend *pick_backend(struct gw_nn_opts *o, struct gw
 /* ---- whole numbers -------------------------------------------------------------------------------- */
 
 /* The least cosine of a calibration input's features to FLOAT's that is let pass; strangers do a little worse. */
-#define LEAST_COSINE 0.9993
-#define N_SHARES 4u /* of the operations: none stay wide, a quarter, half, three quarters, then all */
+#define LEAST_COSINE 0.9994
+#define N_SHARES 16u /* of the operations: none stay wide, a sixteenth, an eighth, ..., all */
 
 /* What calibration found. */
 struct calib {
@@ -280,8 +280,12 @@ static int try_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn_o
 	cfg.n_wide_ops = (uint32_t)((uint64_t)plan.n_ops * share / N_SHARES);
 	sample = gw__shape_elems(&plan.shapes[plan.ops[0].out]) * 2;
 	err = nn->backend->create(&plan, &cfg, &nn->exec, diag);
-	if (err || !cos_min)
+	if (err)
 		return err;
+	if (!cos_min) {
+		gw__info("nn: int8, %u first operations wide", cfg.n_wide_ops);
+		return 0;
+	}
 	err = worst_cosine(nn->backend, nn->exec, o, c, sample, cos_min);
 	if (err)
 		return gw__fail(diag, err, "nn: calibration failed");
@@ -289,20 +293,32 @@ static int try_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn_o
 	return 0;
 }
 
-/* As few wide operations as the calibration inputs allow. */
+/* As few wide operations as the calibration inputs allow: none, or found by halving. All wide is taken unmeasured. */
 static int search_int8(struct gw_nn *nn, const struct file *f, const struct gw_nn_opts *o, struct calib *c,
 		       uint32_t *share, struct gw_diag *diag)
 {
+	uint32_t fails = 0, does = N_SHARES, at = 0; /* at: what nn->exec is */
 	double cos_min = 0.0;
-	int err = 0;
+	int err = try_int8(nn, f, o, c, at, &cos_min, diag);
 
-	for (*share = 0;; ++*share) {
+	if (!err && cos_min >= LEAST_COSINE)
+		does = 0;
+	while (!err && does > fails + 1) {
 		nn->backend->destroy(nn->exec);
 		nn->exec = NULL;
-		err = try_int8(nn, f, o, c, *share, &cos_min, diag);
-		if (err || cos_min >= LEAST_COSINE || *share == N_SHARES)
-			return err;
+		at = (fails + does) / 2;
+		err = try_int8(nn, f, o, c, at, &cos_min, diag);
+		if (cos_min >= LEAST_COSINE)
+			does = at;
+		else
+			fails = at;
 	}
+	*share = does;
+	if (err || at == does)
+		return err;
+	nn->backend->destroy(nn->exec);
+	nn->exec = NULL;
+	return try_int8(nn, f, o, c, does, NULL, diag);
 }
 
 /* What a calibration comes to: the only part of a plan that takes longer to make than to read back. (Folded
@@ -317,6 +333,7 @@ static int kept_init(struct kept *k, const struct gw_nn *nn, const struct file *
 		     const struct gw__plan *plan, const struct calib *c)
 {
 	size_t sample = gw__shape_elems(&plan->shapes[plan->ops[0].out]) * 2;
+	const uint32_t n_shares = N_SHARES; /* what the kept share counts */
 	char text[128] = "";
 
 	k->n_bytes = (2 * c->n_chans + 1) * sizeof(float);
@@ -325,6 +342,7 @@ static int kept_init(struct kept *k, const struct gw_nn *nn, const struct file *
 		return -ENOMEM;
 	nn->backend->identity(text, sizeof(text));
 	gw__cache_mix(&k->key, text, sizeof(text));
+	gw__cache_mix(&k->key, &n_shares, sizeof(n_shares));
 	gw__cache_mix(&k->key, f->bytes, f->n_bytes);
 	gw__cache_mix(&k->key, o->calibration, o->calib_n * sample);
 	return 0;
