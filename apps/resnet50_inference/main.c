@@ -15,6 +15,7 @@
 
 #define SLICE_NS ((uint64_t)100000000)
 #define LOOK_NS ((uint64_t)1000000000)
+#define KEEP_MAX ((uint64_t)1 << 30) /* bytes of a capture that goes round in memory */
 
 static struct app app;
 static volatile sig_atomic_t interrupted;
@@ -182,6 +183,8 @@ static int make_sender(struct app *a, struct gw_diag *diag)
 	a->tx.batch = a->set.tx_batch;
 	a->tx.window = a->set.geo.packets_per_batch;
 	a->tx.loop = a->opts.loop || (benching(a) && !a->opts.replay_once);
+	if (a->tx.loop && gw__capture_n_bytes(a->data.capture) <= KEEP_MAX && gw__capture_keep(a->data.capture))
+		fprintf(stderr, "no memory to keep the capture: it is read again each time round\n");
 	a->tx.has_eth_dst = a->set.has_eth_dst;
 	memcpy(a->tx.eth_dst, a->set.eth_dst, sizeof(a->tx.eth_dst));
 	a->tx.device_memory = a->set.tx_device_memory;

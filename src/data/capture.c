@@ -1,4 +1,4 @@
-/* data/capture.c: classic pcap through one buffer. Must not trust a length. Next: capture.h.
+/* data/capture.c: classic pcap through one buffer, or kept whole. Must not trust a length. Next: capture.h.
  * Format: 24 bytes {magic, version, zone, accuracy, longest record, link type}, then records of 16 bytes
  * {seconds, fraction, bytes here, bytes on the wire} and the bytes. */
 #include "data/capture.h"
@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -20,8 +21,9 @@
 struct gw__capture {
 	int fd;
 	bool swapped, nanoseconds;
+	bool whole; /* the buffer holds the file */
 	uint8_t *buffer;
-	uint32_t have, used; /* bytes in the buffer, and of those given out */
+	size_t have, used; /* bytes in the buffer, and of those given out */
 	uint64_t n_frames, n_bytes, n_given;
 	uint32_t max_frame;
 	char *path;
@@ -38,22 +40,24 @@ static uint32_t get32(const struct gw__capture *c, const uint8_t *p)
 /* At least n unused bytes in the buffer: 1; the file ends exactly here: 0; -EPROTO, -EIO. */
 static int fill(struct gw__capture *c, uint32_t n)
 {
-	memmove(c->buffer, c->buffer + c->used, c->have - c->used);
-	c->have -= c->used;
-	c->used = 0;
-	while (c->have < n) {
-		ssize_t got = read(c->fd, c->buffer + c->have, BUFFER - c->have);
+	if (!c->whole) {
+		memmove(c->buffer, c->buffer + c->used, c->have - c->used);
+		c->have -= c->used;
+		c->used = 0;
+	}
+	while (c->have - c->used < n) {
+		ssize_t got = c->whole ? 0 : read(c->fd, c->buffer + c->have, BUFFER - c->have);
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return gw__fail(c->diag, -errno, "%s: %s", c->path, strerror(errno));
-		if (!got && !c->have)
+		if (!got && c->have == c->used)
 			return 0;
 		if (!got)
 			return gw__fail(c->diag, -EPROTO, "%s: frame %llu is cut off by the end of the file", c->path,
 					(unsigned long long)c->n_given);
-		c->have += (uint32_t)got;
+		c->have += (size_t)got;
 	}
 	return 1;
 }
@@ -92,12 +96,43 @@ int gw__capture_next(struct gw__capture *c, const uint8_t **frame, uint32_t *len
 
 int gw__capture_rewind(struct gw__capture *c)
 {
-	if (lseek(c->fd, FILE_HEADER, SEEK_SET) < 0)
+	if (!c->whole && lseek(c->fd, FILE_HEADER, SEEK_SET) < 0)
 		return -errno;
-	c->have = 0;
-	c->used = 0;
+	c->have = c->whole ? c->have : 0;
+	c->used = c->whole ? FILE_HEADER : 0;
 	c->n_given = 0;
 	return 0;
+}
+
+int gw__capture_keep(struct gw__capture *c)
+{
+	size_t n = FILE_HEADER + c->n_frames * RECORD_HEADER + c->n_bytes, have = 0;
+	uint8_t *all;
+
+	if (c->whole)
+		return gw__capture_rewind(c);
+	all = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (all == MAP_FAILED)
+		return -ENOMEM;
+	madvise(all, n, MADV_HUGEPAGE); /* a wish only */
+	while (have < n) {
+		ssize_t got = pread(c->fd, all + have, n - have, (off_t)have);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) { /* it shrank: that will be found out frame by frame */
+			int err = got ? -errno : -EPROTO;
+
+			munmap(all, n);
+			return err;
+		}
+		have += (size_t)got;
+	}
+	gw__free(c->buffer);
+	c->buffer = all;
+	c->have = n;
+	c->whole = true;
+	return gw__capture_rewind(c);
 }
 
 static int read_header(struct gw__capture *c)
@@ -184,7 +219,10 @@ void gw__capture_close(struct gw__capture *c)
 		return;
 	if (c->fd >= 0)
 		close(c->fd);
-	gw__free(c->buffer);
+	if (c->whole)
+		munmap(c->buffer, c->have);
+	else
+		gw__free(c->buffer);
 	gw__free(c->path);
 	gw__free(c);
 }

@@ -26,6 +26,9 @@ uint32_t gw__capture_max_frame(const struct gw__capture *c);
  *   stamp_ns  time in the record; may be NULL
  * One caller at a time. Blocks: on the file, now and then. */
 GW_MUST_CHECK int gw__capture_next(struct gw__capture *c, const uint8_t **frame, uint32_t *len, uint64_t *stamp_ns);
+/* Read the whole file into memory and begin again: frames come without a system call, for senders that go round.
+ * 0; -ENOMEM, -EPROTO (it shrank), -EIO: then it goes on as before. Blocks: reads the file. */
+GW_MUST_CHECK int gw__capture_keep(struct gw__capture *c);
 /* Begin again. 0 or negative errno. */
 GW_MUST_CHECK int gw__capture_rewind(struct gw__capture *c);
 
