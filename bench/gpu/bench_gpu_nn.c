@@ -87,6 +87,29 @@ static double ms_of(struct gw_nn *nn, const void *in, uint32_t n)
 	return t[ROUNDS / 2];
 }
 
+/* What is left of a batch has the bits that the whole one gives it. */
+static void check_partial(struct gw_nn *nn, const void *in, uint32_t most, uint32_t dim)
+{
+	const uint32_t sizes[] = { 1, most / 2 + 1, most - 1 };
+	float *whole = malloc((size_t)most * dim * sizeof(*whole));
+	const float *rows;
+	uint32_t n, n_bad = 0, n_rows = 0;
+
+	must(gw_nn_infer(nn, in, most, NULL, &rows, &n), NULL, "infer");
+	must(gw_nn_drain(nn, &rows, &n), NULL, "drain");
+	memcpy(whole, rows, (size_t)most * dim * sizeof(*whole));
+	for (int i = 0; most > 2 && i < 3; i++) {
+		must(gw_nn_infer(nn, in, sizes[i], NULL, &rows, &n), NULL, "infer");
+		must(gw_nn_drain(nn, &rows, &n), NULL, "drain");
+		n_bad += n != sizes[i];
+		for (uint32_t k = 0; k < n; k++, n_rows++)
+			n_bad += memcmp(rows + (size_t)k * dim, whole + (size_t)k * dim, dim * sizeof(*rows)) != 0;
+	}
+	free(whole);
+	printf("{\"bench\":\"gpu_nn\",\"partial_rows\":%u,\"differ\":%u}\n", n_rows, n_bad);
+	must(n_bad ? -EIO : 0, NULL, "partial batches differ from the whole");
+}
+
 static void row(void *ctx, const char *text, double us)
 {
 	double *sum = ctx;
@@ -130,6 +153,7 @@ int main(int argc, char **argv)
 	gw_nn_info(nn, &info);
 	printf("{\"bench\":\"gpu_nn\",\"on\":\"%s\",\"backend\":\"%s\",\"open_seconds\":%.2f}\n", gw__gpu()->describe(),
 	       info.backend, info.open_seconds);
+	check_partial(nn, in, o.max_batch, info.n_features);
 	for (const char *p = batches; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
 		uint32_t n = (uint32_t)atoi(p);
 		double ms = ms_of(nn, in, n);

@@ -68,7 +68,8 @@ GW_API void gw_nn_info(const struct gw_nn *nn, struct gw_nn_info *info);
 /* Queue one batch; give back the results of the one before.
  *   input      FLOAT16 (n, chan, height, width), read in place; must stay valid until the next infer or
  *              drain has returned successfully
- *   n          1..max_batch samples
+ *   n          1..max_batch samples. GPU: an n that has not come several times in a row runs as part of a
+ *              whole max_batch, the same bits at that cost; then it gets a plan of its own (seconds, once)
  *   ready      the input may be read after this event; NULL = now
  *   prev       out: FLOAT (*prev_n, n_features) of the batch before, NULL if none; lives until the
  *              second-next infer or drain

@@ -11,6 +11,8 @@
 #include "base/diag.h"
 #include "base/log.h"
 
+#define PATIENCE 3u /* times that a new batch size runs as part of a whole chunk */
+
 static void destroy(struct gw__exec *x)
 {
 	int err;
@@ -164,16 +166,26 @@ static int create(struct gw__plan *plan, const struct gw__exec_cfg *cfg, struct 
 	return 0;
 }
 
+/* The steps for n samples. Those of a whole chunk do, the rest of it ignored, until n comes several times in a row:
+ * making steps takes from half a second to a minute, and what is left of a window that lost a picture cannot wait. */
+static int steps_for(struct gw__exec *x, uint32_t n, struct gw__batch **out)
+{
+	x->n_in_a_row = n == x->n_last ? x->n_in_a_row + 1 : 1;
+	x->n_last = n;
+	return gw__cudnn_batch(x, x->n_in_a_row > PATIENCE || x->batch[n] ? n : x->chunk, out, NULL);
+}
+
 static int run_chunk(struct gw__exec *x, const uint8_t *input, uint32_t n, float *to)
 {
 	const struct gw__copy back = { .dst = to, .src = x->features,
 				       .n_bytes = (size_t)n * x->n_features * sizeof(float) };
 	struct gw__batch *b;
-	int err = gw__cudnn_batch(x, n, &b, NULL);
+	int err = steps_for(x, n, &b);
 
 	if (err)
 		return err;
 	b->steps[0].input.x = (const uint16_t *)input;
+	b->steps[0].input.n = n;
 	err = gw__cudnn_step(x, &b->steps[0]);
 	if (!err)
 		err = x->gpu->graph_launch(b->graph, x->stream);
@@ -230,6 +242,7 @@ static int measure(struct gw__exec *x, const void *input, uint32_t n, float *pea
 	if (err)
 		return err;
 	b->steps[0].input.x = input;
+	b->steps[0].input.n = n;
 	err = gw__cudnn_step(x, &b->steps[0]);
 	for (uint32_t i = 1; i < x->plan.n_ops && step < b->n_steps && !err; i++) { /* fp16: one step an op */
 		const struct gw__val *v = &x->val[x->plan.ops[i].out];

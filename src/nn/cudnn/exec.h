@@ -70,7 +70,8 @@ struct gw__exec {
 	float *peaks;         /* int8 */
 	uint8_t *arena;
 	size_t arena_bytes;
-	struct gw__batch **batch; /* [chunk + 1], made when first asked for */
+	struct gw__batch **batch; /* [chunk + 1]: the whole one; others once asked for again and again */
+	uint32_t n_last, n_in_a_row;
 	uint32_t n_features;
 	float *features;          /* device, (chunk, n_features) */
 	float *slot[GW__NN_SLOTS]; /* pinned, (max_batch, n_features) */
