@@ -55,7 +55,7 @@ static inline bool fixture_start(struct fixture *f, const char *endpoint, const 
 	/* "tcp:127.0.0.1:": a port of this process, so that suites may run beside each other */
 	if (endpoint && endpoint != f->endpoint)
 		snprintf(f->endpoint, sizeof(f->endpoint), endpoint[strlen(endpoint) - 1] == ':' ? "%s%d" : "%s", endpoint,
-			 20000 + (int)getpid() % 20000);
+			 20000 + (int)getpid() % 12000);
 	else if (!endpoint)
 		snprintf(f->endpoint, sizeof(f->endpoint), "unix:%s/s", f->dir);
 	argv[n++] = f->endpoint;

@@ -157,7 +157,7 @@ static void keys(void)
 	T_OK(!fixture_start(&f, "tcp:0.0.0.0:", NULL, NULL));
 	T_EQ(fixture_logged(&f, "only with a key"), 1);
 	T_NEED(fixture_start(&f, "tcp:0.0.0.0:", NULL, extra));
-	snprintf(f.endpoint, sizeof(f.endpoint), "tcp:127.0.0.1:%d", 20000 + (int)getpid() % 20000);
+	snprintf(f.endpoint, sizeof(f.endpoint), "tcp:127.0.0.1:%d", 20000 + (int)getpid() % 12000);
 	T_OK(!raw_greet(&d, f.endpoint, GW__ROLE_HOST, NULL, &why));
 	T_HAS(why.text, "asks for a key");
 	T_RC(gw__key_load(other, &k, &why), 0);
