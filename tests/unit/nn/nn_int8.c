@@ -6,6 +6,7 @@
 
 #include "make_onnx.h"
 
+#include <errno.h>
 #include <math.h>
 
 #define N 8
@@ -67,8 +68,11 @@ static void run(const char *path, enum gw_nn_precision precision, const uint16_t
 	const float *got = NULL;
 	struct gw_nn *nn = NULL;
 	uint32_t n;
+	int err = gw_nn_open(path, &o, &nn, NULL);
 
-	T_NEED(gw_nn_open(path, &o, &nn, NULL) == 0);
+	if (err == -ENOTSUP && precision == GW_NN_INT8)
+		T_SKIP("no int8 on this CPU");
+	T_NEED(err == 0);
 	T_RC(gw_nn_infer(nn, in, N, NULL, &got, &n), 0);
 	T_RC(gw_nn_drain(nn, &got, &n), 0);
 	T_EQ(n, N);
