@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SPIN_LIMIT 400u /* pauses: about 20 us */
+#define SPIN_MIN 12u /* doubled five times it is GW__SPIN_MAX */
 #define YIELD_LIMIT 4u
 
 static _Atomic int n_threads;
@@ -81,7 +81,7 @@ int gw__event_block(struct gw__event *e, uint64_t timeout_ns)
 void gw__ladder_init(struct gw__ladder *l)
 {
 	gw__ladder_reset(l);
-	l->spin_limit = SPIN_LIMIT;
+	l->spin_limit = GW__SPIN_MAX;
 }
 
 bool gw__ladder_step(struct gw__ladder *l)
@@ -106,6 +106,8 @@ bool gw__ladder_step(struct gw__ladder *l)
 		return false;
 	}
 	if (l->n_yield < YIELD_LIMIT) {
+		if (!l->n_yield && l->n_spin == l->spin_limit && l->spin_limit > SPIN_MIN)
+			l->spin_limit /= 2;
 		l->n_yield++;
 		sched_yield();
 		return false;

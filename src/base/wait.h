@@ -31,12 +31,15 @@ int gw__event_block(struct gw__event *e, uint64_t timeout_ns);
 struct gw__ladder {
 	uint32_t n_spin;
 	uint32_t n_yield;
-	uint32_t spin_limit; /* 0 when threads exceed cores */
+	uint32_t spin_limit; /* looks before yielding: halved when they were in vain, doubled when not */
 };
+#define GW__SPIN_MAX 384u
 void gw__ladder_init(struct gw__ladder *l);
 bool gw__ladder_step(struct gw__ladder *l);
 static inline void gw__ladder_reset(struct gw__ladder *l)
 {
+	if (l->n_spin && !l->n_yield && l->spin_limit < GW__SPIN_MAX)
+		l->spin_limit *= 2;
 	l->n_spin = 0;
 	l->n_yield = 0;
 }

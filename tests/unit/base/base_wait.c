@@ -37,6 +37,37 @@ static void sink(void *ctx, enum gw_log_level level, const char *line)
 	snprintf(last_line, sizeof(last_line), "%d %s", (int)level, line);
 }
 
+static uint32_t climb(struct gw__ladder *l)
+{
+	uint32_t steps = 0;
+
+	gw__ladder_reset(l);
+	while (!gw__ladder_step(l))
+		steps++;
+	return steps;
+}
+
+/* Looks in vain make the next spin shorter, down to a floor; one that finds something makes it longer again. */
+static void ladder_learns(void)
+{
+	struct gw__ladder l;
+	uint32_t first, least = 0, spin;
+
+	gw__ladder_init(&l);
+	first = climb(&l);
+	for (int i = 0; i < 20; i++)
+		least = climb(&l);
+	T_OK(least < first / 8 || first < 8); /* no spinning where threads exceed cores */
+	spin = l.spin_limit;
+	for (int i = 0; i < 20; i++) {
+		gw__ladder_reset(&l);
+		(void)gw__ladder_step(&l);
+	}
+	gw__ladder_reset(&l);
+	T_OK(l.spin_limit > spin || first < 8);
+	T_OK(l.spin_limit <= GW__SPIN_MAX);
+}
+
 int main(void)
 {
 	struct pair p;
@@ -70,6 +101,7 @@ int main(void)
 	while (!gw__ladder_step(&l) && steps < 100000)
 		steps++;
 	T_OK(steps > 0 && steps < 1000);
+	ladder_learns();
 
 	T_RC(gw__pin_to_core(-1), -EINVAL);
 	T_RC(gw__pin_to_core(4000), -EINVAL);
