@@ -54,21 +54,64 @@ static void leave(struct end *e)
 	atomic_fetch_sub_explicit(&e->users, 1, memory_order_release);
 }
 
-static int cable_send(struct gw__link *link, const struct gw__frame *frames, int n)
+/* How many of the frames may go to the peer's sink, which is entered then; else what send() returns. */
+static int enter_with(struct gw__link *link, const struct gw__frame *frames, int n)
 {
 	struct end *e = (struct end *)link;
-	struct end *peer = e->peer;
 	int k = 0;
 
 	while (k < n && frames[k].len <= link->mtu)
 		k++;
 	if (!k)
 		return -EMSGSIZE;
-	if (!enter(peer))
+	if (!enter(e->peer))
 		return atomic_load_explicit(&e->cable->gone, memory_order_acquire) ? -EPIPE : 0;
+	return k;
+}
+
+static int cable_send(struct gw__link *link, const struct gw__frame *frames, int n)
+{
+	struct end *peer = ((struct end *)link)->peer;
+	int k = enter_with(link, frames, n);
+
+	if (k <= 0)
+		return k;
 	k = peer->link.sink.deliver(peer->link.sink.ctx, frames, k);
 	leave(peer);
 	return k;
+}
+
+/* The peer stays entered until finish. A sink without parts gets the frames whole. */
+static int cable_take(struct gw__link *link, const struct gw__frame *frames, int n, void **burst)
+{
+	struct end *peer = ((struct end *)link)->peer;
+	const struct gw__link_sink *sink = &peer->link.sink;
+	int k;
+
+	if (!sink->take)
+		return cable_send(link, frames, n);
+	k = enter_with(link, frames, n);
+	if (k <= 0)
+		return k;
+	k = sink->take(sink->ctx, frames, k, burst);
+	if (!*burst)
+		leave(peer);
+	return k;
+}
+
+static void cable_copy(struct gw__link *link, void *burst)
+{
+	const struct gw__link_sink *sink = &((struct end *)link)->peer->link.sink;
+
+	sink->copy(sink->ctx, burst);
+}
+
+static void cable_finish(struct gw__link *link, void *burst)
+{
+	struct end *peer = ((struct end *)link)->peer;
+
+	peer->link.sink.finish(peer->link.sink.ctx, burst);
+	leave(peer);
 }
 
 static int cable_step(struct gw__link *link, int budget)
@@ -141,6 +184,9 @@ static void cable_plug(struct gw__link *link)
 
 static const struct gw__link_ops cable_ops = {
 	.send = cable_send,
+	.take = cable_take,
+	.copy = cable_copy,
+	.finish = cable_finish,
 	.step = cable_step,
 	.arm = gw__link_no_arm, /* the port steps once more before it blocks: all there is to look at */
 	.resume = cable_resume,

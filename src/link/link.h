@@ -31,6 +31,13 @@ struct gw__link_sink {
 	 * from the sender's slot to the receiver's. Returns how many were taken, in order; the rest stay with
 	 * the link (pause). A port without pause takes all and counts what it drops. */
 	int (*deliver)(void *ctx, const struct gw__frame *frames, int n);
+	/* The same in three parts, so that several threads may be in the middle one; all three or none. take
+	 * says what it took and, unless that is 0, names the burst; the frames stay put until finish. copy moves
+	 * the bytes, finish makes them known: one after the other, in the order of taking. No delivery between
+	 * the two, and no more than a few bursts: see SOFT_FLIGHTS. */
+	int (*take)(void *ctx, const struct gw__frame *frames, int n, void **burst);
+	void (*copy)(void *ctx, void *burst);
+	void (*finish)(void *ctx, void *burst);
 	/* Run the port's send side on behalf of the peer. As progress: frames moved, 0 = nothing to send,
 	 * -EAGAIN = somebody else is inside, or frames are held back. */
 	int (*pull)(void *ctx, int budget);
@@ -48,6 +55,11 @@ struct gw__link_ops {
 	 * -EPIPE the peer is gone, -EMSGSIZE the first frame is beyond the link's MTU, -EOPNOTSUPP the link
 	 * only receives: in all three the first frame is lost. */
 	int (*send)(struct gw__link *link, const struct gw__frame *frames, int n);
+	/* As send, in three parts (see the sink); NULL for links that have none. *burst stays NULL where all is
+	 * done already; else copy, from any thread, then finish. */
+	int (*take)(struct gw__link *link, const struct gw__frame *frames, int n, void **burst);
+	void (*copy)(struct gw__link *link, void *burst);
+	void (*finish)(struct gw__link *link, void *burst);
 	/* Move what has arrived to the sink, at most budget frames. Returns how many; 0 = drained;
 	 * -EAGAIN = somebody else moves them, or the sink does not take them. One thread at a time. */
 	int (*step)(struct gw__link *link, int budget);

@@ -60,7 +60,7 @@ static void fail_pending(struct soft_nic *nic, const struct soft_mr *mr)
 		struct soft_sq *sq = nic->sq[q];
 
 		for (uint32_t i = 0; sq && i < sq->n_pend; i++) {
-			const struct gw__frame *f = &sq->frame[sq->pend_at + i];
+			const struct gw__frame *f = &sq->list->frame[sq->pend_at + i];
 			bool hit = false;
 
 			for (uint32_t s = 0; s < f->n_segs; s++)
@@ -68,9 +68,9 @@ static void fail_pending(struct soft_nic *nic, const struct soft_mr *mr)
 			if (!hit)
 				continue;
 			sq->syndrome = MLX5_SYND_LOCAL_PROT;
-			sq->err_idx = sq->pend[sq->pend_at + i].wqe_idx;
+			sq->err_idx = sq->list->pend[sq->pend_at + i].wqe_idx;
 			sq->err_opcode = MLX5_OP_SEND;
-			sq->ci = sq->pend[sq->pend_at + i].next_ci; /* the flush walks on from behind it */
+			sq->ci = sq->list->pend[sq->pend_at + i].next_ci; /* the flush walks on from behind it */
 			sq->n_pend = i;
 			sq->wqe_seg = sq->wqe_n_segs;
 		}

@@ -14,10 +14,41 @@ void soft_lock(_Atomic uint32_t *lock)
 		sched_yield();
 }
 
+void soft_lock_tx(struct soft_nic *nic)
+{
+	for (;;) {
+		soft_lock(&nic->tx_lock);
+		soft_tx_retire(nic); /* whoever copied may have found the lock taken by us */
+		if (nic->tx_head == nic->tx_tail)
+			return;
+		soft_unlock(&nic->tx_lock);
+		sched_yield();
+	}
+}
+
+void soft_lock_rx(struct soft_nic *nic)
+{
+	for (;;) {
+		soft_lock(&nic->rx_lock);
+		if (!nic->rx_used)
+			return;
+		soft_unlock(&nic->rx_lock);
+		sched_yield();
+	}
+}
+
 void soft_lock_both(struct soft_nic *nic)
 {
-	soft_lock(&nic->tx_lock);
-	soft_lock(&nic->rx_lock);
+	for (;;) {
+		soft_lock_tx(nic);
+		soft_lock(&nic->rx_lock);
+		if (!nic->rx_used)
+			return;
+		/* over a cable to itself, a port's own flights end only under its tx lock */
+		soft_unlock(&nic->rx_lock);
+		soft_unlock(&nic->tx_lock);
+		sched_yield();
+	}
 }
 
 void soft_unlock_both(struct soft_nic *nic)
@@ -33,23 +64,38 @@ void soft_unlock_both(struct soft_nic *nic)
 static int run_tx(struct soft_nic *nic, int budget, bool own)
 {
 	int moved = 0;
-	bool held = false;
+	bool waits = false;
 
 	if (own && atomic_load_explicit(&nic->tx_lock, memory_order_relaxed))
 		atomic_store_explicit(&nic->tx_kick, 1, memory_order_seq_cst);
 	do {
+		struct soft_flight *fl;
+
 		if (!soft_try(&nic->tx_lock)) {
 			if (own && !atomic_exchange_explicit(&nic->tx_kick, 1, memory_order_seq_cst))
 				continue;
 			return moved ? moved : -EAGAIN;
 		}
-		/* an exchange: whoever set it posted before, and that post is seen now */
-		atomic_exchange_explicit(&nic->tx_kick, 0, memory_order_seq_cst);
-		moved += soft_tx_burst(nic, budget);
-		held = nic->tx_held;
+		for (;;) {
+			soft_tx_retire(nic);
+			if (moved >= budget)
+				break;
+			/* an exchange: whoever set it posted before, and that post is seen now */
+			atomic_exchange_explicit(&nic->tx_kick, 0, memory_order_seq_cst);
+			fl = soft_tx_take(nic);
+			if (!fl)
+				break;
+			moved += (int)fl->n_frames;
+			if (atomic_load_explicit(&fl->copied, memory_order_relaxed))
+				continue;
+			soft_unlock(&nic->tx_lock);
+			soft_tx_copy(nic, fl);
+			soft_lock(&nic->tx_lock); /* not a try: the completion is owed */
+		}
+		waits = nic->tx_held || nic->tx_head != nic->tx_tail;
 		soft_unlock(&nic->tx_lock);
 	} while (moved < budget && atomic_load_explicit(&nic->tx_kick, memory_order_seq_cst));
-	return moved ? moved : held ? -EAGAIN : 0;
+	return moved ? moved : waits ? -EAGAIN : 0;
 }
 
 static uint64_t soft_tx_due(void *ctx)
@@ -116,17 +162,54 @@ static void soft_wake_tx(void *ctx)
 
 /* ---- open and close -------------------------------------------------------------------------------- */
 
+static void free_sq(struct soft_sq *sq)
+{
+	if (!sq)
+		return;
+	gw__free(sq->edited);
+	gw__free(sq->list);
+	gw__free(sq);
+}
+
+/* Objects still there are freed with the port: their memory stays the caller's. */
+static void free_port(struct soft_nic *nic)
+{
+	if (!nic)
+		return;
+	for (uint32_t i = 0; i < SOFT_MAX_QUEUES; i++) {
+		free_sq(nic->sq[i]);
+		gw__free(nic->rq[i]);
+		gw__free(nic->cq[i]);
+	}
+	for (uint32_t i = 0; i < SOFT_FLIGHTS; i++)
+		gw__free(nic->flight[i].list);
+	gw__flow_table_fini(&nic->flows);
+	gw__flow_table_fini(&nic->tx_flows);
+	gw__free(nic->rx_burst);
+	gw__free(nic->rx_edited);
+	gw__free(nic->target);
+	gw__free(nic->mr);
+	gw__free(nic);
+}
+
 static int soft_open(const char *address, struct gw__clock *clock, struct gw__nic **out, struct gw_diag *diag)
 {
 	struct soft_nic *nic = gw__aligned_alloc(64, sizeof(*nic));
 	struct gw__link_sink sink = {
-		.deliver = soft_deliver, .pull = soft_pull, .wake_tx = soft_wake_tx, .due_ns = soft_tx_due,
+		.deliver = soft_deliver, .take = soft_take, .copy = soft_copy, .finish = soft_finish, .pull = soft_pull, .wake_tx = soft_wake_tx, .due_ns = soft_tx_due,
 		.ctx = nic
 	};
+	bool room = nic != NULL;
 	int err;
 
-	if (!nic)
+	for (uint32_t i = 0; room && i < SOFT_FLIGHTS; i++)
+		room = (nic->flight[i].list = gw__calloc(1, sizeof(struct soft_list))) != NULL;
+	if (room)
+		room = (nic->rx_burst = gw__calloc(SOFT_FLIGHTS, sizeof(*nic->rx_burst))) != NULL;
+	if (!room) {
+		free_port(nic);
 		return gw__fail(diag, -ENOMEM, "no memory for a port");
+	}
 	nic->base.ops = &gw__nic_soft;
 	nic->clock = clock;
 	nic->verify = true;
@@ -135,7 +218,7 @@ static int soft_open(const char *address, struct gw__clock *clock, struct gw__ni
 	gw__toeplitz_init(&nic->rss, gw__toeplitz_default_key);
 	err = gw__link_open(address, clock, &nic->link, diag);
 	if (err) {
-		gw__free(nic);
+		free_port(nic);
 		return err;
 	}
 	gw__link_plug(nic->link, &sink);
@@ -143,27 +226,12 @@ static int soft_open(const char *address, struct gw__clock *clock, struct gw__ni
 	return 0;
 }
 
-/* Objects still there are freed with the port: their memory stays the caller's. */
 static void soft_close(struct gw__nic *base)
 {
-	struct soft_nic *nic = soft(base);
-
 	if (!base)
 		return;
-	gw__link_close(nic->link); /* no peer is inside afterwards */
-	for (uint32_t i = 0; i < SOFT_MAX_QUEUES; i++) {
-		if (nic->sq[i])
-			gw__free(nic->sq[i]->edited);
-		gw__free(nic->sq[i]);
-		gw__free(nic->rq[i]);
-		gw__free(nic->cq[i]);
-	}
-	gw__flow_table_fini(&nic->flows);
-	gw__flow_table_fini(&nic->tx_flows);
-	gw__free(nic->rx_edited);
-	gw__free(nic->target);
-	gw__free(nic->mr);
-	gw__free(nic);
+	gw__link_close(soft(base)->link); /* no peer is inside afterwards */
+	free_port(soft(base));
 }
 
 static int soft_query(struct gw__nic *base, struct gw_port_stats *out)
@@ -305,12 +373,14 @@ static int sq_create(struct soft_nic *nic, const struct gw__nic_attr *a, struct 
 	sq = gw__aligned_alloc(64, sizeof(*sq));
 	if (!sq)
 		return gw__fail(diag, -ENOMEM, "no memory for a send queue");
-	err = nic->tx_flows.n ? edits_alloc(&sq->edited, diag) : 0;
+	sq->list = gw__calloc(1, sizeof(*sq->list));
+	err = sq->list ? 0 : gw__fail(diag, -ENOMEM, "no memory for a send queue");
+	if (!err && nic->tx_flows.n)
+		err = edits_alloc(&sq->edited, diag);
 	if (!err)
 		err = cq_attach(a->sq.cq, nic, false, &sq->cq, diag);
 	if (err) {
-		gw__free(sq->edited);
-		gw__free(sq);
+		free_sq(sq);
 		return err;
 	}
 	sq->pacing_bps = a->sq.pacing_bps;
@@ -401,18 +471,17 @@ static void soft_obj_destroy(struct gw__nic_obj *obj)
 	else
 		nic->cq[((struct soft_cq *)obj)->idx] = NULL;
 	soft_unlock_both(nic);
-	if (!obj)
-		return;
-	if (obj->type == GW__NIC_SQ)
-		gw__free(((struct soft_sq *)obj)->edited);
-	gw__free(obj);
+	if (obj && obj->type == GW__NIC_SQ)
+		free_sq((struct soft_sq *)obj);
+	else
+		gw__free(obj);
 }
 
 static int rq_modify(struct soft_nic *nic, struct soft_rq *rq, int what, uint64_t value)
 {
 	if (what != GW__NIC_STATE || (value != GW__NIC_RTS && value != GW__NIC_RST && value != GW__NIC_ERR))
 		return -ENOTSUP;
-	soft_lock(&nic->rx_lock);
+	soft_lock_rx(nic);
 	rq->state = (uint8_t)value;
 	if (value == GW__NIC_RST)
 		rq->pi = rq->ci = (uint16_t)__builtin_bswap32(soft_read32(&rq->dbrec[MLX5_DBREC_RCV]));
@@ -428,7 +497,7 @@ static int sq_modify(struct soft_nic *nic, struct soft_sq *sq, int what, uint64_
 {
 	if (what != GW__NIC_STATE || (value != GW__NIC_RTS && value != GW__NIC_RST && value != GW__NIC_ERR))
 		return -ENOTSUP;
-	soft_lock(&nic->tx_lock);
+	soft_lock_tx(nic);
 	if (value == GW__NIC_RST) {
 		sq->pi = sq->ci = (uint16_t)__builtin_bswap32(soft_read32(&sq->dbrec[MLX5_DBREC_SND]));
 		sq->n_pend = 0;
@@ -436,10 +505,10 @@ static int sq_modify(struct soft_nic *nic, struct soft_sq *sq, int what, uint64_
 		sq->wqe_seg = sq->wqe_n_segs;
 	}
 	if (value == GW__NIC_ERR && sq->n_pend) { /* taken in, not sent: flush them too */
-		sq->ci = sq->pend[sq->pend_at].next_ci;
+		sq->ci = sq->list->pend[sq->pend_at].next_ci;
 		sq->syndrome = MLX5_SYND_WR_FLUSH;
-		sq->err_idx = sq->pend[sq->pend_at].wqe_idx;
-		sq->err_opcode = sq->pend[sq->pend_at].opcode;
+		sq->err_idx = sq->list->pend[sq->pend_at].wqe_idx;
+		sq->err_opcode = sq->list->pend[sq->pend_at].opcode;
 		sq->n_pend = 0;
 		sq->wqe_seg = sq->wqe_n_segs;
 		value = GW__NIC_RTS; /* until that one is reported */
@@ -455,7 +524,7 @@ static int port_modify(struct soft_nic *nic, int what, uint64_t value)
 
 	if (what == GW__NIC_LINK_EVENT)
 		return nic->link->ops->watch(nic->link, (struct gw__event *)(uintptr_t)value);
-	soft_lock(&nic->rx_lock);
+	soft_lock_rx(nic);
 	if (what == GW__NIC_PAUSE)
 		err = value && !nic->link->can_pause ? -ENOTSUP : (nic->pause = value != 0, 0);
 	else if (what == GW__NIC_DROP_ALL)

@@ -1,4 +1,4 @@
-/* nic/soft/rq.c: frames into receive entries: classify, take an entry, copy once, complete.
+/* nic/soft/rq.c: frames into receive entries: take (classify, find an entry), copy once, finish (complete).
  * Receive memory is hostile: each entry is copied once by copy_entry() and then checked.
  * Must not know send queues. Next: cq.c, wire/flow_table.h. */
 #include <errno.h>
@@ -9,32 +9,6 @@
 
 #define ENTRIES_AHEAD 16
 #define HEADER 64u /* the usual split: one line, copied without a call */
-
-enum verdict_kind { TO_QUEUE, STEER_MISS, STEER_DROP, BAD_FRAME };
-
-struct verdict {
-	struct soft_rq *rq;
-	uint32_t flow, meta, hash;
-	enum verdict_kind kind;
-	bool l3_bad, l4_bad;
-};
-
-/* Where one frame goes. */
-struct place {
-	uint8_t *ptr[GW_MAX_SEGS];
-	uint32_t len[GW_MAX_SEGS];
-	uint32_t n, room;
-	uint32_t lost; /* frames of this queue that found no entry just before this one */
-	uint16_t idx;
-};
-
-struct burst {
-	struct verdict v[SOFT_BURST];
-	struct place place[SOFT_BURST];
-	const struct gw__frame *f[SOFT_BURST]; /* as delivered */
-	uint32_t wire, packets, missed, steer_miss, steer_drop, errors, l3_bad, l4_bad;
-	uint64_t bytes;
-};
 
 /* ---- classify ------------------------------------------------------------------------------------ */
 
@@ -77,7 +51,7 @@ static bool l4_ok(const struct gw__frame *f, const uint8_t *head, uint32_t n, co
 }
 
 static void verify(const struct gw__frame *f, const uint8_t *head, uint32_t n,
-		   const struct gw__pkt *p, struct verdict *v)
+		   const struct gw__pkt *p, struct soft_verdict *v)
 {
 	uint8_t ok = 0, types = 0;
 	bool known;
@@ -148,7 +122,7 @@ static int apply_edits(const struct gw_flow_rule *rule, const struct gw__frame *
 
 /* The first rule that matches and, where it takes something off, can. Its edited frame goes to *f. */
 static int find_rule(struct soft_nic *nic, const struct gw__frame **f, struct soft_edited *to, const uint8_t *head,
-		     uint32_t n, const struct gw__pkt *p, struct verdict *v)
+		     uint32_t n, const struct gw__pkt *p, struct soft_verdict *v)
 {
 	int r = -1;
 
@@ -163,7 +137,7 @@ static int find_rule(struct soft_nic *nic, const struct gw__frame **f, struct so
 }
 
 /* Decide where *f goes; *f becomes what will be delivered. */
-static void classify(struct soft_nic *nic, const struct gw__frame **f, uint32_t i, struct verdict *v)
+static void classify(struct soft_nic *nic, const struct gw__frame **f, uint32_t i, struct soft_verdict *v)
 {
 	uint8_t buf[GW_PARSE_MAX];
 	const uint8_t *head;
@@ -171,29 +145,29 @@ static void classify(struct soft_nic *nic, const struct gw__frame **f, uint32_t 
 	uint32_t n;
 	int r;
 
-	*v = (struct verdict){ .kind = BAD_FRAME };
+	*v = (struct soft_verdict){ .kind = SOFT_BAD_FRAME };
 	if ((*f)->len < SOFT_MIN_FRAME)
 		return;
-	v->kind = STEER_DROP;
+	v->kind = SOFT_STEER_DROP;
 	if (nic->drop_all)
 		return;
 	head = soft_head(*f, buf, &n);
 	gw__parse(head, n, (*f)->len, &p);
 	r = find_rule(nic, f, nic->rx_edited ? &nic->rx_edited[i] : NULL, head, n, &p, v);
 	if (r < 0) {
-		v->kind = STEER_MISS;
+		v->kind = SOFT_STEER_MISS;
 		return;
 	}
 	if (nic->target[r].drop)
 		return;
 	if (nic->target[r].edits) { /* judge what is delivered, not what came */
-		v->kind = BAD_FRAME;
+		v->kind = SOFT_BAD_FRAME;
 		if ((*f)->len < SOFT_MIN_FRAME)
 			return;
 		head = soft_head(*f, buf, &n);
 		gw__parse(head, n, (*f)->len, &p);
 	}
-	v->kind = TO_QUEUE;
+	v->kind = SOFT_TO_QUEUE;
 	v->flow = nic->flows.rule[r].id;
 	v->rq = nic->target[r].n == 1 ? nic->target[r].rq[0] : spread(nic, &nic->target[r], head, n, &p, &v->hash);
 	if (nic->verify)
@@ -227,7 +201,7 @@ static void look_at_record(struct soft_rq *rq)
 }
 
 /* Check what copy_entry() brought. False: the queue is broken. */
-static bool check_entry(struct soft_nic *nic, struct soft_rq *rq, const struct mlx5_data *d, struct place *pl)
+static bool check_entry(struct soft_nic *nic, struct soft_rq *rq, const struct mlx5_data *d, struct soft_place *pl)
 {
 	pl->n = 0;
 	pl->room = 0;
@@ -262,7 +236,6 @@ void soft_rq_flush(struct soft_rq *rq)
 /* After the burst in which a bad entry was met: everything before it is complete. */
 static void fail_rq(struct soft_rq *rq)
 {
-	rq->broken = false;
 	soft_cq_error(rq->cq, rq->number, rq->ci, 0, MLX5_SYND_LOCAL_PROT, false);
 	rq->ci++;
 	rq->cq->promised--;
@@ -279,7 +252,7 @@ static inline bool has_entry(struct soft_rq *rq)
 /* No entry: hold the sender back (true) or count the frame as missed. After rx_held is set the record is read
  * again, and whoever posts reads rx_held after writing the record (both sequentially consistent), so that
  * one of the two sees the other. */
-static bool hold_or_miss(struct soft_nic *nic, struct soft_rq *rq, struct burst *b, bool *retry)
+static bool hold_or_miss(struct soft_nic *nic, struct soft_rq *rq, struct soft_burst *b, bool *retry)
 {
 	*retry = false;
 	if (nic->pause && rq->state == GW__NIC_RTS) {
@@ -296,7 +269,7 @@ static bool hold_or_miss(struct soft_nic *nic, struct soft_rq *rq, struct burst 
 }
 
 /* Find room for frame i. 1 placed, 0 dropped and counted, -EAGAIN held back. */
-static int take(struct soft_nic *nic, const struct gw__frame *f, struct burst *b, uint32_t i)
+static int take(struct soft_nic *nic, const struct gw__frame *f, struct soft_burst *b, uint32_t i)
 {
 	struct soft_rq *rq = b->v[i].rq;
 	struct mlx5_data d[GW_MAX_SEGS];
@@ -313,7 +286,7 @@ static int take(struct soft_nic *nic, const struct gw__frame *f, struct burst *b
 	if (!check_entry(nic, rq, d, &b->place[i])) {
 		b->place[i].n = 0;
 		rq->state = GW__NIC_ERR;
-		rq->broken = true;
+		b->v[i].broke = true;
 		rq->cq->promised++;
 		b->missed++;
 		return 0;
@@ -337,7 +310,7 @@ static int take(struct soft_nic *nic, const struct gw__frame *f, struct burst *b
 
 /* ---- copy and complete ------------------------------------------------------------------------------ */
 
-static void scatter(const struct gw__frame *f, const struct place *pl)
+static void scatter(const struct gw__frame *f, const struct soft_place *pl)
 {
 	uint32_t d = 0, at = 0;
 
@@ -375,7 +348,7 @@ static void scatter(const struct gw__frame *f, const struct place *pl)
 	}
 }
 
-static inline void complete(const struct gw__frame *f, struct burst *b, uint32_t i, uint64_t now_ns)
+static inline void complete(const struct gw__frame *f, struct soft_burst *b, uint32_t i, uint64_t now_ns)
 {
 	struct soft_rq *rq = b->v[i].rq;
 	struct soft_rx_done done = {
@@ -395,7 +368,7 @@ static inline void complete(const struct gw__frame *f, struct burst *b, uint32_t
 	b->bytes += f->len;
 }
 
-static void count(struct soft_nic *nic, const struct burst *b)
+static void count(struct soft_nic *nic, const struct soft_burst *b)
 {
 	soft_add(&nic->rx_wire, b->wire);
 	soft_add(&nic->rx_packets, b->packets);
@@ -414,61 +387,111 @@ static void count(struct soft_nic *nic, const struct burst *b)
 		soft_add(&nic->rx_l4_bad, b->l4_bad);
 }
 
-/* At most SOFT_BURST frames; returns how many were taken. */
-static uint32_t deliver_burst(struct soft_nic *nic, const struct gw__frame *f, uint32_t n, uint64_t *now_ns)
+static void take_burst(struct soft_nic *nic, const struct gw__frame *f, uint32_t n, struct soft_burst *b)
 {
-	struct burst b;
-	uint32_t i, taken = 0;
+	uint32_t taken = 0;
 
-	memset(&b.wire, 0, sizeof(b) - offsetof(struct burst, wire));
+	memset(&b->wire, 0, sizeof(*b) - offsetof(struct soft_burst, wire));
 	for (; taken < n; taken++) {
-		struct verdict *v = &b.v[taken];
+		struct soft_verdict *v = &b->v[taken];
 
-		b.place[taken].n = 0;
+		b->place[taken].n = 0;
 		if (taken + 4 < n)
 			__builtin_prefetch(f[taken + 4].seg[0].ptr);
-		b.f[taken] = &f[taken];
-		classify(nic, &b.f[taken], taken, v);
-		if (v->kind == TO_QUEUE && take(nic, b.f[taken], &b, taken) < 0)
+		b->f[taken] = &f[taken];
+		classify(nic, &b->f[taken], taken, v);
+		if (v->kind == SOFT_TO_QUEUE && take(nic, b->f[taken], b, taken) < 0)
 			break;
-		b.steer_miss += v->kind == STEER_MISS;
-		b.steer_drop += v->kind == STEER_DROP;
-		b.errors += v->kind == BAD_FRAME;
-		b.l3_bad += v->l3_bad;
-		b.l4_bad += v->l4_bad;
+		b->steer_miss += v->kind == SOFT_STEER_MISS;
+		b->steer_drop += v->kind == SOFT_STEER_DROP;
+		b->errors += v->kind == SOFT_BAD_FRAME;
+		b->l3_bad += v->l3_bad;
+		b->l4_bad += v->l4_bad;
 	}
-	for (i = 0; i < taken; i++) {
-		if (!b.place[i].n)
+	b->wire = taken;
+}
+
+static void copy_burst(const struct soft_burst *b)
+{
+	for (uint32_t i = 0; i < b->wire; i++)
+		if (b->place[i].n)
+			scatter(b->f[i], &b->place[i]);
+}
+
+static void complete_burst(struct soft_nic *nic, struct soft_burst *b, uint64_t *now_ns)
+{
+	for (uint32_t i = 0; i < b->wire; i++) {
+		if (!b->place[i].n)
 			continue;
-		if (!*now_ns && b.v[i].rq->timestamps)
+		if (!*now_ns && b->v[i].rq->timestamps)
 			*now_ns = gw__now_ns(nic->clock);
-		scatter(b.f[i], &b.place[i]);
-		complete(b.f[i], &b, i, *now_ns);
+		complete(b->f[i], b, i, *now_ns);
 	}
-	for (i = 0; i < taken; i++)
-		if (b.v[i].rq && b.v[i].rq->broken)
-			fail_rq(b.v[i].rq);
-	b.wire = taken;
-	count(nic, &b);
-	return taken;
+	for (uint32_t i = 0; i < b->wire; i++)
+		if (b->v[i].broke)
+			fail_rq(b->v[i].rq);
+	count(nic, b);
 }
 
 int soft_deliver(void *ctx, const struct gw__frame *frames, int n)
 {
 	struct soft_nic *nic = ctx;
+	struct soft_burst *b = nic->rx_burst; /* a link that delivers does not take: none is under way */
 	uint64_t now_ns = 0;
 	int done = 0;
 
 	soft_lock(&nic->rx_lock);
-	while (done < n) {
+	do {
 		uint32_t want = n - done < SOFT_BURST ? (uint32_t)(n - done) : SOFT_BURST;
-		uint32_t k = deliver_burst(nic, frames + done, want, &now_ns);
 
-		done += (int)k;
-		if (k < want)
+		take_burst(nic, frames + done, want, b);
+		copy_burst(b);
+		complete_burst(nic, b, &now_ns);
+		done += (int)b->wire;
+		if (b->wire < want)
 			break;
-	}
+	} while (done < n);
 	soft_cq_flush(nic, &nic->rx_dirty);
 	soft_unlock(&nic->rx_lock);
 	return done;
+}
+
+int soft_take(void *ctx, const struct gw__frame *frames, int n, void **burst)
+{
+	struct soft_nic *nic = ctx;
+	struct soft_burst *b;
+	uint32_t i, taken;
+
+	soft_lock(&nic->rx_lock);
+	i = (uint32_t)__builtin_ctz(~nic->rx_used); /* the peer has no more flights than this port has bursts */
+	b = &nic->rx_burst[i];
+	take_burst(nic, frames, n < SOFT_BURST ? (uint32_t)n : SOFT_BURST, b);
+	taken = b->wire;
+	if (taken) {
+		if (nic->rx_edited) /* what was taken off lies in one place for all bursts */
+			copy_burst(b);
+		nic->rx_used |= 1u << i;
+		*burst = b;
+	}
+	soft_unlock(&nic->rx_lock);
+	return (int)taken;
+}
+
+void soft_copy(void *ctx, void *burst)
+{
+	if (!((struct soft_nic *)ctx)->rx_edited)
+		copy_burst(burst);
+}
+
+void soft_finish(void *ctx, void *burst)
+{
+	struct soft_nic *nic = ctx;
+	struct soft_burst *b = burst;
+	uint64_t now_ns = 0;
+
+	soft_lock(&nic->rx_lock);
+	complete_burst(nic, b, &now_ns);
+	soft_cq_flush(nic, &nic->rx_dirty);
+	nic->rx_used &= ~(1u << (b - nic->rx_burst));
+	soft_unlock(&nic->rx_lock);
 }

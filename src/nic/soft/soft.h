@@ -1,6 +1,9 @@
 /* nic/soft/soft.h: the inside of the software NIC: one port, its queues, its memory keys.
  * Two locks, each held by one thread for one burst: tx (send queues and their completions), rx (receive
- * queues, theirs, and the rules). Control calls take both, tx first. Must not know YAML, bursts or windows.
+ * queues, theirs, and the rules). Over a cable neither is held while payload is copied: a burst is taken under
+ * the locks, copied without, and completed under them again, in the order of taking; so several threads carry
+ * the frames of one queue. Control calls take both locks, tx first, and find no burst under way.
+ * Must not know YAML, bursts of the API or windows.
  * Next: port.c (objects, progress), sq.c (requests to frames), rq.c (frames to entries), cq.c. */
 #ifndef GW_NIC_SOFT_SOFT_H
 #define GW_NIC_SOFT_SOFT_H
@@ -16,6 +19,7 @@
 #include "wire/toeplitz.h"
 
 #define SOFT_BURST 64
+#define SOFT_FLIGHTS 8u        /* bursts under way between two ports; more threads than that wait */
 #define SOFT_MAX_QUEUES 64u
 #define SOFT_MAX_LOG_N 15u     /* 32768: a 16-bit index can still tell full from empty */
 #define SOFT_MAX_CQ_LOG_N 22u
@@ -60,7 +64,6 @@ struct soft_rq {
 	uint16_t pi, ci; /* entries posted (as last read) and used */
 	bool timestamps;
 	uint8_t state;
-	bool broken;     /* the entry at ci is bad: to be reported after the burst under way */
 	uint32_t lost;   /* frames that found no entry since the last one that did */
 	_Atomic uint64_t missed, stale;
 };
@@ -78,6 +81,22 @@ struct soft_pend {
 struct soft_edited {
 	struct soft_edit edit;
 	struct gw__frame frame;
+};
+
+/* Frames of a send queue and what will be said of them. */
+struct soft_list {
+	struct gw__frame frame[SOFT_BURST];
+	struct soft_pend pend[SOFT_BURST];
+};
+
+/* A burst under way: taken by the link, not complete yet. The list goes with it. */
+struct soft_flight {
+	struct soft_list *list;
+	struct soft_sq *sq;
+	uint32_t at, n, n_frames; /* of the list: [at, at + n), and how many of these are frames */
+	bool lost;                /* the link will never take its frame */
+	void *burst;              /* the link's, NULL: copied already */
+	_Atomic bool copied;
 };
 
 struct soft_sq {
@@ -99,13 +118,13 @@ struct soft_sq {
 	uint16_t wqe_idx;
 	uint8_t wqe_opcode;
 	bool wqe_signal;
+	struct soft_list *list;       /* [pend_at, pend_at + n_pend) is still to be taken */
 	uint32_t n_pend, pend_at;
+	uint32_t n_flights;
 	uint64_t pacing_bps, next_ns; /* 0 = off; when the next frame may start */
 	bool timed;                   /* paced, or a wait was seen: the clock is read */
 	struct soft_edited *edited;   /* [SOFT_BURST], once a rule changes what is sent */
 	_Alignas(16) uint8_t wqe[(MLX5_MAX_DS + 1) * MLX5_SEG];
-	struct gw__frame frame[SOFT_BURST];
-	struct soft_pend pend[SOFT_BURST];
 };
 
 struct soft_port_obj {
@@ -118,6 +137,35 @@ struct soft_target {
 	uint32_t n;
 	bool drop;
 	bool edits; /* tags or tunnels come off first */
+};
+
+enum soft_verdict_kind { SOFT_TO_QUEUE, SOFT_STEER_MISS, SOFT_STEER_DROP, SOFT_BAD_FRAME };
+
+/* What the rules say of a frame. */
+struct soft_verdict {
+	struct soft_rq *rq;
+	uint32_t flow, meta, hash;
+	enum soft_verdict_kind kind;
+	bool l3_bad, l4_bad;
+	bool broke; /* its entry was bad: rq is to be reported after this burst */
+};
+
+/* Where one frame goes. */
+struct soft_place {
+	uint8_t *ptr[GW_MAX_SEGS];
+	uint32_t len[GW_MAX_SEGS];
+	uint32_t n, room;
+	uint32_t lost; /* frames of this queue that found no entry just before this one */
+	uint16_t idx;
+};
+
+/* Frames taken, in the order they came: entries are theirs, bytes and completions follow. */
+struct soft_burst {
+	struct soft_verdict v[SOFT_BURST];
+	struct soft_place place[SOFT_BURST];
+	const struct gw__frame *f[SOFT_BURST]; /* as delivered */
+	uint32_t wire, packets, missed, steer_miss, steer_drop, errors, l3_bad, l4_bad;
+	uint64_t bytes;
 };
 
 struct soft_nic {
@@ -134,6 +182,10 @@ struct soft_nic {
 	_Atomic uint64_t tx_due_ns; /* paced or scheduled frames wait until then; UINT64_MAX = none do */
 	struct gw__flow_table tx_flows; /* what is put in front of frames sent */
 	uint64_t tx_dirty; /* completion queues written since their last signal */
+	uint32_t tx_next;  /* whose turn it is */
+	struct soft_flight flight[SOFT_FLIGHTS];
+	uint8_t tx_order[SOFT_FLIGHTS]; /* ring of indices into flight, in the order of taking */
+	uint32_t tx_head, tx_tail, tx_used; /* free-running; tx_used: bit by index */
 	_Atomic uint64_t tx_packets, tx_bytes, tx_errors, tx_dropped, tx_paused;
 
 	_Alignas(64) _Atomic uint32_t rx_lock;
@@ -146,6 +198,8 @@ struct soft_nic {
 	struct soft_target *target; /* one a rule */
 	uint32_t n_target_cap;
 	struct soft_edited *rx_edited; /* [SOFT_BURST], once a rule takes something off */
+	struct soft_burst *rx_burst;   /* [SOFT_FLIGHTS] */
+	uint32_t rx_used;              /* those under way, bit by index */
 	struct gw__toeplitz rss;
 	_Atomic uint64_t rx_wire, rx_packets, rx_bytes, rx_missed, rx_steer_miss, rx_steer_drop, rx_errors,
 		rx_l3_bad, rx_l4_bad;
@@ -179,6 +233,9 @@ static inline void soft_unlock(_Atomic uint32_t *lock)
 }
 
 void soft_lock(_Atomic uint32_t *lock); /* spins: holders stay for one burst */
+/* Take a lock once no burst is under way on its side: for whoever changes queues, rules or memory. */
+void soft_lock_tx(struct soft_nic *nic);
+void soft_lock_rx(struct soft_nic *nic);
 void soft_lock_both(struct soft_nic *nic);
 void soft_unlock_both(struct soft_nic *nic);
 
@@ -265,11 +322,19 @@ static inline const uint8_t *soft_head(const struct gw__frame *f, uint8_t buf[GW
 
 /* ---- rq.c ---- */
 int soft_deliver(void *ctx, const struct gw__frame *frames, int n);
+int soft_take(void *ctx, const struct gw__frame *frames, int n, void **burst);
+void soft_copy(void *ctx, void *burst);
+void soft_finish(void *ctx, void *burst);
 void soft_rq_flush(struct soft_rq *rq); /* state ERR: complete what is posted */
 
 /* ---- sq.c ---- */
-/* Under the tx lock. Frames moved. */
-int soft_tx_burst(struct soft_nic *nic, int budget);
+/* Under the tx lock: complete the bursts that were copied, as far as their order allows. */
+void soft_tx_retire(struct soft_nic *nic);
+/* Under the tx lock: the next burst, taken by the link; the caller copies it unless it is copied already. NULL:
+ * nothing to send now, or the link does not take it (tx_held), or too many are under way. */
+struct soft_flight *soft_tx_take(struct soft_nic *nic);
+/* Without the lock; the flight may be gone on return. */
+void soft_tx_copy(struct soft_nic *nic, struct soft_flight *fl);
 
 /* ---- mem.c ---- */
 int soft_mem_reg(struct gw__nic *nic, const void *ptr, void *host, size_t n_bytes, uint32_t *key);

@@ -1,4 +1,4 @@
-/* nic/soft/sq.c: send requests into frames, frames onto the link, completions in order.
+/* nic/soft/sq.c: send requests into frames, frames onto the link in bursts, completions in order.
  * Send memory is hostile: each request is copied once by copy_request(), then checked; nothing is read twice.
  * Must not know receive queues. Next: cq.c, link/link.h. */
 #include <errno.h>
@@ -64,7 +64,7 @@ static void fail_sq(struct soft_sq *sq, uint8_t opcode, uint8_t syndrome)
 
 static void add_pend(struct soft_sq *sq, bool last)
 {
-	sq->pend[sq->pend_at + sq->n_pend++] = (struct soft_pend){
+	sq->list->pend[sq->pend_at + sq->n_pend++] = (struct soft_pend){
 		.wqe_idx = sq->wqe_idx,
 		.next_ci = sq->ci,
 		.last = last,
@@ -102,26 +102,26 @@ static uint8_t edit_frame(struct soft_nic *nic, struct soft_sq *sq, uint32_t i)
 	uint32_t n;
 	int r, err = 0;
 
-	head = soft_head(&sq->frame[i], buf, &n);
-	gw__parse(head, n, sq->frame[i].len, &p);
+	head = soft_head(&sq->list->frame[i], buf, &n);
+	gw__parse(head, n, sq->list->frame[i].len, &p);
 	r = gw__flow_table_find(&nic->tx_flows, head, n, &p);
 	if (r < 0)
 		return 0;
 	rule = &nic->tx_flows.rule[r];
-	e->frame = sq->frame[i];
+	e->frame = sq->list->frame[i];
 	soft_edit_begin(&e->edit, &e->frame);
 	for (uint32_t a = 0; a < rule->n_actions && !err; a++)
 		err = rule->action[a].type == GW_ACTION_ENCAP ? soft_edit_encap(&e->edit, &rule->action[a]) :
 								soft_edit_push_vlan(&e->edit, &rule->action[a]);
 	if (!err)
-		err = soft_edit_end(&e->edit, &sq->frame[i]);
+		err = soft_edit_end(&e->edit, &sq->list->frame[i]);
 	return err ? MLX5_SYND_LOCAL_LENGTH : 0;
 }
 
 /* The next frame of the request in sq->wqe. */
 static void expand_one(struct soft_nic *nic, struct soft_sq *sq)
 {
-	struct gw__frame *f = &sq->frame[sq->pend_at + sq->n_pend];
+	struct gw__frame *f = &sq->list->frame[sq->pend_at + sq->n_pend];
 	uint8_t bad = 0;
 
 	f->n_segs = 0;
@@ -167,7 +167,7 @@ static void fetch(struct soft_sq *sq)
 
 		sq->wqe_seg = sq->wqe_n_segs;
 		add_pend(sq, true);
-		sq->pend[sq->pend_at + sq->n_pend - 1].at_ns =
+		sq->list->pend[sq->pend_at + sq->n_pend - 1].at_ns =
 			opcode == MLX5_OP_NOP ? 0 : (t >> 32) * 1000000000u + (t & 0xffffffff);
 		sq->timed = sq->timed || opcode == MLX5_OP_WAIT;
 	} else if ((opcode != MLX5_OP_SEND && opcode != MLX5_OP_EMPW) || opmod || ds < 3 ||
@@ -197,55 +197,34 @@ static bool has_frame(const struct soft_pend *p)
 	return p->opcode == MLX5_OP_SEND || p->opcode == MLX5_OP_EMPW;
 }
 
-static void complete(struct soft_nic *nic, struct soft_sq *sq, uint32_t n, bool sent)
-{
-	uint64_t bytes = 0, packets = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct soft_pend *p = &sq->pend[sq->pend_at + i];
-
-		if (sent && has_frame(p)) {
-			bytes += sq->frame[sq->pend_at + i].len;
-			packets++;
-		}
-		if (p->last && p->signal)
-			soft_cq_tx(sq->cq, sq->number, p->wqe_idx, p->opcode);
-	}
-	sq->pend_at += n;
-	sq->n_pend -= n;
-	soft_add(&nic->tx_bytes, bytes);
-	soft_add(&nic->tx_packets, packets);
-}
-
 /* Requests without a frame at the front that may complete now; a wait that may not sets *due. */
 static uint32_t leading_others(const struct soft_sq *sq, uint64_t now, uint64_t *due)
 {
 	uint32_t n = 0;
 
-	for (; n < sq->n_pend && !has_frame(&sq->pend[sq->pend_at + n]); n++) {
-		if (sq->pend[sq->pend_at + n].at_ns > now) {
-			*due = sq->pend[sq->pend_at + n].at_ns;
+	for (; n < sq->n_pend && !has_frame(&sq->list->pend[sq->pend_at + n]); n++) {
+		if (sq->list->pend[sq->pend_at + n].at_ns > now) {
+			*due = sq->list->pend[sq->pend_at + n].at_ns;
 			break;
 		}
 	}
 	return n;
 }
 
-/* Frames at the front that may leave now: up to the next wait, and as far as pacing lets them. */
-static uint32_t leading_frames(const struct soft_sq *sq, uint64_t now, uint64_t *due)
+/* Frames from the list's place `at` on that may leave now: up to the next wait, and as far as pacing lets them. */
+static uint32_t leading_frames(const struct soft_sq *sq, uint32_t at, uint64_t now, uint64_t *due)
 {
 	uint64_t t = sq->next_ns + PACING_SLACK_NS < now ? now - PACING_SLACK_NS : sq->next_ns;
 	uint32_t n = 0;
 
-	while (n < sq->n_pend && has_frame(&sq->pend[sq->pend_at + n])) {
-		if (sq->pacing_bps) {
-			if (t > now) {
-				*due = n ? *due : t;
-				break;
-			}
-			t += (uint64_t)sq->frame[sq->pend_at + n].len * 8000000000u / sq->pacing_bps;
+	for (; at + n < sq->pend_at + sq->n_pend && has_frame(&sq->list->pend[at + n]); n++) {
+		if (!sq->pacing_bps)
+			continue;
+		if (t > now) {
+			*due = n ? *due : t;
+			break;
 		}
-		n++;
+		t += (uint64_t)sq->list->frame[at + n].len * 8000000000u / sq->pacing_bps;
 	}
 	return n;
 }
@@ -256,46 +235,114 @@ static void pace(struct soft_sq *sq, uint32_t first, uint32_t n, uint64_t now)
 	if (sq->next_ns + PACING_SLACK_NS < now)
 		sq->next_ns = now - PACING_SLACK_NS;
 	for (uint32_t i = 0; i < n; i++)
-		sq->next_ns += (uint64_t)sq->frame[first + i].len * 8000000000u / sq->pacing_bps;
+		sq->next_ns += (uint64_t)sq->list->frame[first + i].len * 8000000000u / sq->pacing_bps;
 }
 
-/* Offer the list to the link. True if it wants no more now; *due if time does not allow more. */
-static bool offer(struct soft_nic *nic, struct soft_sq *sq, int *moved, uint64_t *due)
+/* The first n of the list go on their way. All of it: the list changes hands; else these are copied out. */
+static void launch(struct soft_nic *nic, struct soft_flight *fl, struct soft_sq *sq, uint32_t n)
 {
-	uint64_t now = sq->timed ? gw__now_ns(nic->clock) : 0;
+	uint32_t i = (uint32_t)(fl - nic->flight);
 
-	*due = UINT64_MAX;
-	while (sq->n_pend) {
-		uint32_t n = leading_others(sq, now, due), first;
-		int k;
+	fl->sq = sq;
+	fl->n = n;
+	fl->at = sq->pend_at;
+	if (n == sq->n_pend) {
+		struct soft_list *empty = fl->list;
 
-		if (n)
-			complete(nic, sq, n, true);
-		if (*due != UINT64_MAX)
-			return false;
-		n = leading_frames(sq, now, due);
-		if (*due != UINT64_MAX)
-			return false;
-		if (!n)
-			continue;
-		first = sq->pend_at;
-		k = nic->link->ops->send(nic->link, &sq->frame[first], (int)n);
-		if (k < 0) { /* the first one is lost for good */
-			soft_add(&nic->tx_dropped, 1);
-			complete(nic, sq, 1, false);
-			*moved += 1;
-			continue;
-		}
-		complete(nic, sq, (uint32_t)k, true);
-		if (sq->pacing_bps)
-			pace(sq, first, (uint32_t)k, now);
-		*moved += k;
-		if ((uint32_t)k < n) {
-			soft_add(&nic->tx_paused, 1);
-			return true;
-		}
+		fl->list = sq->list;
+		sq->list = empty;
+	} else {
+		memcpy(&fl->list->frame[fl->at], &sq->list->frame[fl->at], n * sizeof(*fl->list->frame));
+		memcpy(&fl->list->pend[fl->at], &sq->list->pend[fl->at], n * sizeof(*fl->list->pend));
 	}
-	return false;
+	sq->pend_at += n;
+	sq->n_pend -= n;
+	sq->cq->promised += n;
+	sq->n_flights++;
+	nic->tx_used |= 1u << i;
+	nic->tx_order[nic->tx_tail++ % SOFT_FLIGHTS] = (uint8_t)i;
+	if (fl->burst && sq->edited) /* now: the headers in front lie in one place for all lists */
+		nic->link->ops->copy(nic->link, fl->burst);
+	atomic_store_explicit(&fl->copied, !fl->burst || sq->edited, memory_order_relaxed);
+}
+
+/* Offer what is at the front of the list to the link. NULL if it does not take any, or time does not allow it. */
+static struct soft_flight *offer(struct soft_nic *nic, struct soft_sq *sq, uint64_t *due)
+{
+	struct soft_flight *fl = &nic->flight[__builtin_ctz(~nic->tx_used)];
+	const struct gw__link_ops *link = nic->link->ops;
+	uint64_t now = sq->timed ? gw__now_ns(nic->clock) : 0;
+	uint32_t n = leading_others(sq, now, due), n_frames = 0;
+	const struct gw__frame *f = &sq->list->frame[sq->pend_at + n];
+	int k = 0;
+
+	if (*due == UINT64_MAX)
+		n_frames = leading_frames(sq, sq->pend_at + n, now, due);
+	fl->burst = NULL;
+	if (n_frames)
+		k = link->take ? link->take(nic->link, f, (int)n_frames, &fl->burst) :
+				 link->send(nic->link, f, (int)n_frames);
+	fl->lost = k < 0; /* the first one, for good */
+	if (k < 0) {
+		soft_add(&nic->tx_dropped, 1);
+		k = 1;
+	} else if ((uint32_t)k < n_frames) {
+		soft_add(&nic->tx_paused, 1);
+		nic->tx_held = true;
+	}
+	fl->n_frames = (uint32_t)k;
+	if (!n && !k)
+		return NULL;
+	if (sq->pacing_bps && !fl->lost)
+		pace(sq, sq->pend_at + n, (uint32_t)k, now);
+	launch(nic, fl, sq, n + (uint32_t)k);
+	return fl;
+}
+
+/* Say of a flight what there is to say, and give its place back. */
+static void complete(struct soft_nic *nic, struct soft_flight *fl)
+{
+	struct soft_sq *sq = fl->sq;
+	uint64_t bytes = 0, packets = 0;
+
+	sq->cq->promised -= fl->n;
+	for (uint32_t i = fl->at; i < fl->at + fl->n; i++) {
+		const struct soft_pend *p = &fl->list->pend[i];
+
+		if (!fl->lost && has_frame(p)) {
+			bytes += fl->list->frame[i].len;
+			packets++;
+		}
+		if (p->last && p->signal)
+			soft_cq_tx(sq->cq, sq->number, p->wqe_idx, p->opcode);
+	}
+	sq->n_flights--;
+	soft_add(&nic->tx_bytes, bytes);
+	soft_add(&nic->tx_packets, packets);
+}
+
+void soft_tx_retire(struct soft_nic *nic)
+{
+	while (nic->tx_head != nic->tx_tail) {
+		uint32_t i = nic->tx_order[nic->tx_head % SOFT_FLIGHTS];
+		struct soft_flight *fl = &nic->flight[i];
+
+		/* acquire: the bytes before their completion; pairs with soft_tx_copy() */
+		if (!atomic_load_explicit(&fl->copied, memory_order_acquire))
+			break;
+		if (fl->burst)
+			nic->link->ops->finish(nic->link, fl->burst);
+		complete(nic, fl);
+		nic->tx_used &= ~(1u << i);
+		nic->tx_head++;
+	}
+	soft_cq_flush(nic, &nic->tx_dirty);
+}
+
+void soft_tx_copy(struct soft_nic *nic, struct soft_flight *fl)
+{
+	nic->link->ops->copy(nic->link, fl->burst);
+	atomic_store_explicit(&fl->copied, true, memory_order_release);
 }
 
 /* State ERR: one flush completion for each request posted. */
@@ -324,51 +371,46 @@ static void report_error(struct soft_nic *nic, struct soft_sq *sq)
 	sq->syndrome = 0;
 }
 
-static int run_sq(struct soft_nic *nic, struct soft_sq *sq, int budget, uint64_t *first_due)
+/* The next burst of one queue. What went wrong is reported once everything before it is complete. */
+static struct soft_flight *next_of(struct soft_nic *nic, struct soft_sq *sq, uint64_t *first_due)
 {
+	struct soft_flight *fl = NULL;
 	uint64_t due = UINT64_MAX;
-	int moved = 0;
 
-	while (sq->state == GW__NIC_RTS && moved < budget) {
+	if (sq->state == GW__NIC_RTS && !sq->syndrome) {
 		uint32_t room = soft_cq_room(sq->cq, SOFT_BURST);
+		/* what is listed already will want its completions too, and so will a request half out */
+		uint32_t owed = sq->n_pend + (sq->wqe_seg < sq->wqe_n_segs);
 
-		if (!sq->syndrome) {
-			look_at_doorbells(sq);
-			/* what is listed already will want its completions too, and so will a request half out */
-			uint32_t owed = sq->n_pend + (sq->wqe_seg < sq->wqe_n_segs);
-
-			refill(nic, sq, room > owed ? room - owed : 0);
-		}
-		if (!sq->n_pend && !sq->syndrome)
-			break;
-		if (offer(nic, sq, &moved, &due)) {
-			nic->tx_held = true;
-			break;
-		}
-		if (due != UINT64_MAX)
-			break;
-		if (sq->syndrome)
-			report_error(nic, sq);
-		if (sq->syndrome) /* no room to say so yet */
-			break;
+		look_at_doorbells(sq);
+		refill(nic, sq, room > owed ? room - owed : 0);
 	}
-	if (sq->state == GW__NIC_ERR)
+	if (sq->state == GW__NIC_RTS && sq->n_pend)
+		fl = offer(nic, sq, &due);
+	else if (sq->state == GW__NIC_RTS && sq->syndrome && !sq->n_flights)
+		report_error(nic, sq);
+	if (sq->state == GW__NIC_ERR && !sq->n_flights)
 		flush(nic, sq);
 	if (due < *first_due)
 		*first_due = due;
-	return moved;
+	return fl;
 }
 
-int soft_tx_burst(struct soft_nic *nic, int budget)
+struct soft_flight *soft_tx_take(struct soft_nic *nic)
 {
+	struct soft_flight *fl = NULL;
 	uint64_t due = UINT64_MAX;
-	int moved = 0;
 
 	nic->tx_held = false;
-	for (uint32_t i = 0; i < nic->n_sq; i++)
-		if (nic->sq[i])
-			moved += run_sq(nic, nic->sq[i], budget - moved > SOFT_BURST ? budget - moved : SOFT_BURST, &due);
-	atomic_store_explicit(&nic->tx_due_ns, due, memory_order_relaxed);
+	if (nic->tx_tail - nic->tx_head == SOFT_FLIGHTS)
+		return NULL;
+	for (uint32_t i = 0; i < nic->n_sq && !fl; i++) {
+		struct soft_sq *sq = nic->sq[nic->tx_next++ % nic->n_sq];
+
+		fl = sq ? next_of(nic, sq, &due) : NULL;
+	}
+	if (!fl)
+		atomic_store_explicit(&nic->tx_due_ns, due, memory_order_relaxed);
 	soft_cq_flush(nic, &nic->tx_dirty);
-	return moved;
+	return fl;
 }

@@ -128,6 +128,8 @@ int main(void)
 		run("cable:0", "cable:0", 2, 1, lens[i], false);
 		run("cable:0?by=receiver", "cable:0", 2, 2, lens[i], false);
 		run("cable:0?by=thread", "cable:0", 2, 2, lens[i], false);
+		run("cable:0?by=threads:3", "cable:0", 1, 2, lens[i], false);
+		run("cable:0?by=threads:7", "cable:0", 2, 2, lens[i], false);
 		run("loopback", NULL, 2, 2, lens[i], false);
 		run("loopback", "loopback", 3, 3, lens[i], true);
 		run("loopback", NULL, 1, 3, lens[i], true);

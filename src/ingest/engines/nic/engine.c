@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -74,7 +75,7 @@ static int nic_check(const struct gw_config *cfg, struct gw_diag *diag)
 	return 0;
 }
 
-static void stop_thread(struct ne_port *p);
+static void stop_threads(struct ne_port *p);
 
 static void nic_close(struct gw__engine *base)
 {
@@ -83,7 +84,7 @@ static void nic_close(struct gw__engine *base)
 	if (!base)
 		return;
 	for (uint32_t i = 0; i < e->n_ports; i++)
-		stop_thread(&e->port[i]);
+		stop_threads(&e->port[i]);
 	for (uint32_t i = 0; i < e->n_ports; i++) {
 		struct ne_port *p = &e->port[i];
 
@@ -98,15 +99,29 @@ static void nic_close(struct gw__engine *base)
 	gw__free(e);
 }
 
-/* "loopback": one port is cabled to itself, two to each other. "?by=receiver" and "?by=thread" are ours, not
- * the link's: who carries this port's frames instead of the sender. */
+/* "?by=thread" is one thread, "?by=threads:N" are N. 0: nobody's. */
+static uint32_t threads_of(const char *by)
+{
+	char *stop;
+	unsigned long n;
+
+	if (!strcmp(by, "?by=thread"))
+		return 1;
+	if (strncmp(by, "?by=threads:", 12))
+		return 0;
+	n = strtoul(by + 12, &stop, 10);
+	return *stop || n > NE_MAX_THREADS ? 0 : (uint32_t)n;
+}
+
+/* "loopback": one port is cabled to itself, two to each other. "?by=receiver", "?by=thread" and "?by=threads:N"
+ * are ours, not the link's: who carries this port's frames instead of the sender. */
 static void resolve(const struct gw_cfg *c, uint32_t i, unsigned long cable, char *out, size_t n, struct ne_port *p)
 {
 	const char *a = c->port[i].address;
 	const char *by = strstr(a, "?by=");
 
-	p->by_thread = by && !strcmp(by, "?by=thread");
-	p->lazy_tx = p->by_thread || (by && !strcmp(by, "?by=receiver"));
+	p->n_threads = by ? threads_of(by) : 0;
+	p->lazy_tx = p->n_threads || (by && !strcmp(by, "?by=receiver"));
 	if (!strcmp(a, "loopback") && c->n_ports == 2 && !strcmp(c->port[1 - i].address, "loopback"))
 		snprintf(out, n, "cable:%lu", cable);
 	else
@@ -117,49 +132,54 @@ static void resolve(const struct gw_cfg *c, uint32_t i, unsigned long cable, cha
  * sender that only posts does not wake it. */
 static void *carry(void *arg)
 {
-	struct ne_port *p = arg;
+	struct ne_thread *t = arg;
 	struct gw__ladder ladder;
 
 	gw__threads_add(1);
 	gw__ladder_init(&ladder);
-	while (!atomic_load_explicit(&p->halt, memory_order_relaxed)) { /* join orders the rest */
-		int r = p->nic->ops->progress(p->nic, NE_BURST * 4, GW__NIC_TX);
+	while (!atomic_load_explicit(&t->halt, memory_order_relaxed)) { /* join orders the rest */
+		int r = t->nic->ops->progress(t->nic, NE_BURST * 4, GW__NIC_TX);
 
 		if (r > 0)
 			gw__ladder_reset(&ladder);
 		else if (gw__ladder_step(&ladder))
-			(void)gw__event_block(&p->nap, NAP_NS);
+			(void)gw__event_block(&t->nap, NAP_NS);
 	}
 	gw__threads_add(-1);
 	return NULL;
 }
 
-static int start_thread(struct ne_port *p, struct gw_diag *diag)
+static int start_threads(struct ne_port *p, struct gw_diag *diag)
 {
-	int err;
+	while (p->n_running < p->n_threads) {
+		struct ne_thread *t = &p->thread[p->n_running];
+		int err;
 
-	if (!p->by_thread || p->threaded)
-		return 0;
-	atomic_store_explicit(&p->halt, false, memory_order_relaxed);
-	err = gw__event_init(&p->nap);
-	if (!err) {
-		err = -pthread_create(&p->thread, NULL, carry, p);
+		t->nic = p->nic;
+		atomic_store_explicit(&t->halt, false, memory_order_relaxed);
+		err = gw__event_init(&t->nap);
+		if (!err) {
+			err = -pthread_create(&t->id, NULL, carry, t);
+			if (err)
+				gw__event_fini(&t->nap);
+		}
 		if (err)
-			gw__event_fini(&p->nap);
+			return gw__fail(diag, err, "no thread for a port that says ?by=thread: %s", strerror(-err));
+		p->n_running++;
 	}
-	p->threaded = !err;
-	return err ? gw__fail(diag, err, "no thread for a port that says ?by=thread: %s", strerror(-err)) : 0;
+	return 0;
 }
 
-static void stop_thread(struct ne_port *p)
+static void stop_threads(struct ne_port *p)
 {
-	if (!p->threaded)
-		return;
-	atomic_store_explicit(&p->halt, true, memory_order_relaxed);
-	gw__event_kick(&p->nap);
-	pthread_join(p->thread, NULL);
-	gw__event_fini(&p->nap);
-	p->threaded = false;
+	while (p->n_running) {
+		struct ne_thread *t = &p->thread[--p->n_running];
+
+		atomic_store_explicit(&t->halt, true, memory_order_relaxed);
+		gw__event_kick(&t->nap);
+		pthread_join(t->id, NULL);
+		gw__event_fini(&t->nap);
+	}
 }
 
 static int set_gate(struct ne_port *p)
@@ -305,7 +325,7 @@ static int nic_start(struct gw__engine *base, struct gw_diag *diag)
 	int err = set_running(base, true);
 
 	for (uint32_t i = 0; i < e->n_ports && !err; i++)
-		err = start_thread(&e->port[i], diag);
+		err = start_threads(&e->port[i], diag);
 	return err;
 }
 

@@ -15,6 +15,15 @@
 #define NE_BURST 64
 #define NE_MAX_DEPTH 32768u
 #define NE_MIN_FRAME 14u
+#define NE_MAX_THREADS 7u /* one fewer than the bursts that two ports may have under way */
+
+/* One of a port's own threads. */
+struct ne_thread {
+	pthread_t id;
+	struct gw__nic *nic;
+	struct gw__event nap; /* where it rests */
+	_Atomic bool halt;
+};
 
 struct ne_port {
 	struct gw__nic *nic;
@@ -26,12 +35,9 @@ struct ne_port {
 	uint8_t mac[6];
 	bool running, drop_all; /* the gate is open when running and not told to drop */
 	uint32_t tx_overhead; /* bytes that tx flows may put in front */
-	bool lazy_tx; /* submit() posts only; whoever receives runs the NIC, or the port's own thread */
-	bool by_thread;
-	pthread_t thread;
-	bool threaded;        /* it runs */
-	_Atomic bool halt;
-	struct gw__event nap; /* where the thread rests */
+	bool lazy_tx; /* submit() posts only; whoever receives runs the NIC, or the port's own threads */
+	uint32_t n_threads, n_running;
+	struct ne_thread thread[NE_MAX_THREADS];
 };
 
 struct nic_engine {
