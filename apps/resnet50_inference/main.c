@@ -173,6 +173,22 @@ static int make_receiver(struct app *a, struct gw_diag *diag)
 	return err ? gw__fail(diag, err, "receive worker: %s", strerror(-err)) : 0;
 }
 
+/* A capture that goes round is kept in memory, and sent from there unless each frame is to be changed. */
+static void keep_capture(struct app *a)
+{
+	const void *ptr;
+	size_t bytes;
+
+	if (gw__capture_n_bytes(a->data.capture) > KEEP_MAX)
+		return;
+	if (gw__capture_keep(a->data.capture)) {
+		fprintf(stderr, "no memory to keep the capture: it is read again each time round\n");
+		return;
+	}
+	ptr = gw__capture_memory(a->data.capture, &bytes);
+	a->tx.lent = !a->set.has_eth_dst && !gw_tx_lend(a->gw, a->tx.port, a->tx.queue, ptr, bytes);
+}
+
 static int make_sender(struct app *a, struct gw_diag *diag)
 {
 	int err;
@@ -183,8 +199,8 @@ static int make_sender(struct app *a, struct gw_diag *diag)
 	a->tx.batch = a->set.tx_batch;
 	a->tx.window = a->set.geo.packets_per_batch;
 	a->tx.loop = a->opts.loop || (benching(a) && !a->opts.replay_once);
-	if (a->tx.loop && gw__capture_n_bytes(a->data.capture) <= KEEP_MAX && gw__capture_keep(a->data.capture))
-		fprintf(stderr, "no memory to keep the capture: it is read again each time round\n");
+	if (a->tx.loop)
+		keep_capture(a);
 	a->tx.has_eth_dst = a->set.has_eth_dst;
 	memcpy(a->tx.eth_dst, a->set.eth_dst, sizeof(a->tx.eth_dst));
 	a->tx.device_memory = a->set.tx_device_memory;

@@ -56,6 +56,8 @@ static int fill(struct pcap_tx *t, uint32_t i, const uint8_t *frame, uint32_t le
 	uint32_t done = 0;
 	int err;
 
+	if (t->lent)
+		return gw_tx_use(&t->tx, i, 0, frame, len);
 	for (uint32_t s = 0; s < t->tx.n_segs; s++) {
 		uint32_t n = len - done < t->tx.seg_size[s] ? len - done : t->tx.seg_size[s];
 

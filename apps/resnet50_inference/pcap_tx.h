@@ -38,6 +38,7 @@ struct pcap_tx {
 	bool has_eth_dst;
 	uint8_t eth_dst[6];
 	uint32_t window;        /* frames of one window, for the longest one; 0 = not measured */
+	bool lent;              /* frames lie in memory lent to the queue: nothing is copied */
 	bool device_memory;     /* slots are not the CPU's to write: copy through the library */
 	double frames_per_s;    /* 0 = not paced */
 	atomic_bool stop;       /* set by another thread */

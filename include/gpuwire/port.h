@@ -76,6 +76,17 @@ GW_API GW_MUST_CHECK int gw_tx_reserve(struct gw *gw, uint16_t port, uint16_t qu
  * -EINVAL a length beyond its segment or a frame under 14 bytes (nothing is taken). Thread: as reserve. Ownership:
  * what was taken is the library's. Blocks: no; moves packets on the caller's core. */
 GW_API GW_MUST_CHECK int gw_tx_submit(struct gw *gw, struct gw_tx *tx, uint32_t n);
+/* Lend a queue memory of yours to send from without copying (see gw_tx_use()): at most 8 pieces a queue.
+ *   ptr, bytes  host memory; it stays yours, and must stay mapped until gw_close()
+ * Returns 0; -EINVAL; -ENOSPC after 8; -ENOMEM; -ENOTSUP if the engine sends from its own slots only, or the queue
+ * writes source addresses (tx_eth_src). Thread: as reserve. Ownership: lent until gw_close(). Blocks: no.
+ * Source: our own; the vendor's API has no such call. */
+GW_API GW_MUST_CHECK int gw_tx_lend(struct gw *gw, uint16_t port, uint16_t queue, const void *ptr, size_t bytes);
+/* Reserved packet i: segment seg is the `bytes` at ptr, in lent memory, instead of the slot's own. Sets its length
+ * too. The bytes must not change until the packet has left (its slot can be reserved again, or gw_tx_drain()).
+ * Returns 0; -EINVAL (no such packet or segment, or not inside one lent piece). Thread: as reserve. Ownership:
+ * nothing changes hands. Blocks: no. Source: our own. */
+GW_API GW_MUST_CHECK int gw_tx_use(struct gw_tx *tx, uint32_t i, uint32_t seg, const void *ptr, uint32_t bytes);
 /* Give the rest of a reservation back unsent. Returns nothing. Thread: as reserve. Ownership: its slots are the
  * library's again. Blocks: no. */
 GW_API void gw_tx_cancel(struct gw *gw, struct gw_tx *tx);

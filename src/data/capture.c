@@ -135,6 +135,12 @@ int gw__capture_keep(struct gw__capture *c)
 	return gw__capture_rewind(c);
 }
 
+const void *gw__capture_memory(const struct gw__capture *c, size_t *bytes)
+{
+	*bytes = c->whole ? c->have : 0;
+	return c->whole ? c->buffer : NULL;
+}
+
 static int read_header(struct gw__capture *c)
 {
 	uint8_t head[FILE_HEADER];

@@ -29,6 +29,8 @@ GW_MUST_CHECK int gw__capture_next(struct gw__capture *c, const uint8_t **frame,
 /* Read the whole file into memory and begin again: frames come without a system call, for senders that go round.
  * 0; -ENOMEM, -EPROTO (it shrank), -EIO: then it goes on as before. Blocks: reads the file. */
 GW_MUST_CHECK int gw__capture_keep(struct gw__capture *c);
+/* Where a capture that was kept lies: every frame is inside it, for as long as the capture is open. */
+const void *gw__capture_memory(const struct gw__capture *c, size_t *bytes);
 /* Begin again. 0 or negative errno. */
 GW_MUST_CHECK int gw__capture_rewind(struct gw__capture *c);
 

@@ -25,6 +25,8 @@ struct gw__slots {
 	} seg[GW_MAX_SEGS];
 };
 
+#define GW__LENDS 8u
+
 struct gw__queue_params {
 	uint16_t port, id;
 	struct gw__slots slots;
@@ -47,6 +49,7 @@ struct gw__tx_in {
 	const uint32_t *slot;
 	const uint32_t *const *seg_len; /* [s][i] */
 	const uint64_t *tx_time_ns;     /* NULL = now */
+	const uint8_t *const *const *from; /* [s][i]: lent memory instead of the slot's, NULL = the slot's; NULL = all */
 };
 
 /* Receive queue; all calls from the queue's one owner thread, except event/arm's signal side. */
@@ -76,6 +79,9 @@ struct gw__txq {
 	 * checked against the segments by the caller. Runs NIC progress inline. */
 	int (*submit)(void *q, const struct gw__tx_in *in, uint32_t first, uint32_t n);
 	void (*cancel)(void *q, const uint32_t *slots, uint32_t n);
+	/* Memory of the sender's that packets may name until close; at most GW__LENDS pieces, checked by the
+	 * caller. 0 or negative errno. NULL: this engine cannot. */
+	int (*lend)(void *q, const void *ptr, size_t bytes);
 	/* Progress and reclaim; returns requests not completed yet, or -ENODEV. */
 	int (*pending)(void *q);
 	bool (*arm)(void *q);         /* true: a slot came free already */

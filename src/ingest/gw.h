@@ -137,6 +137,12 @@ struct gw__tx_queue {
 	uint32_t *slot, *seg_len[GW_MAX_SEGS];
 	uint64_t *time_ns;
 	void **seg_ptr[GW_MAX_SEGS];
+	struct gw__lend {
+		const uint8_t *ptr;
+		size_t bytes;
+	} lend[GW__LENDS];
+	uint32_t n_lends;
+	const uint8_t **from[GW_MAX_SEGS]; /* once memory was lent: as in gw__tx_in */
 	uint32_t at, n; /* the open reservation: [at, n) is still the caller's */
 	uint64_t tx_packets, tx_bytes;
 	uint32_t pending;

@@ -58,6 +58,7 @@ void gw__txq_close(struct gw__tx_queue *q)
 	for (uint32_t s = 0; s < GW_MAX_SEGS; s++) {
 		gw__free(q->seg_len[s]);
 		gw__free(q->seg_ptr[s]);
+		gw__free(q->from[s]);
 	}
 	gw__free(q->slot);
 	gw__free(q->time_ns);
@@ -143,6 +144,8 @@ int gw_tx_reserve(struct gw *gw, uint16_t port, uint16_t queue, uint32_t n, stru
 		for (uint32_t i = 0; i < q->n; i++)
 			q->seg_ptr[s][i] = base + q->slot[i] * stride;
 		memset(q->seg_len[s], 0, q->n * sizeof(*q->seg_len[s]));
+		if (q->from[s])
+			memset(q->from[s], 0, q->n * sizeof(*q->from[s]));
 	}
 	if (q->scheduled)
 		memset(q->time_ns, 0, q->n * sizeof(*q->time_ns));
@@ -157,7 +160,7 @@ static bool lengths_fit(const struct gw__tx_queue *q, uint32_t n)
 		uint64_t sum = 0;
 
 		for (uint32_t s = 0; s < q->slots.n_segs; s++) {
-			if (q->seg_len[s][i] > q->slots.seg[s].size)
+			if (q->seg_len[s][i] > q->slots.seg[s].size && !(q->from[s] && q->from[s][i]))
 				return false;
 			sum += q->seg_len[s][i];
 		}
@@ -190,7 +193,8 @@ int gw_tx_submit(struct gw *gw, struct gw_tx *tx, uint32_t n)
 	for (uint32_t i = q->at; q->src_mac && i < q->at + n; i++)
 		memcpy(q->slots.seg[0].host + (size_t)q->slot[i] * q->slots.seg[0].stride + ETH_SRC, q->mac, 6);
 	in = (struct gw__tx_in){ .slot = q->slot, .seg_len = (const uint32_t *const *)q->seg_len,
-				 .tx_time_ns = q->scheduled ? q->time_ns : NULL };
+				 .tx_time_ns = q->scheduled ? q->time_ns : NULL,
+				 .from = q->n_lends ? (const uint8_t *const *const *)q->from : NULL };
 	gw__count(&q->ops, 1);
 	pthread_mutex_lock(&q->lock);
 	r = q->eng.submit(q->eng.q, &in, q->at, n);
@@ -205,6 +209,56 @@ int gw_tx_submit(struct gw *gw, struct gw_tx *tx, uint32_t n)
 		gw__event_signal(&gw->tend_event);
 	describe(q, tx);
 	return r;
+}
+
+static int room_for_lends(struct gw__tx_queue *q)
+{
+	for (uint32_t s = 0; s < q->slots.n_segs; s++) {
+		if (!q->from[s])
+			q->from[s] = gw__calloc(q->slots.n_slots, sizeof(*q->from[s]));
+		if (!q->from[s])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int gw_tx_lend(struct gw *gw, uint16_t port, uint16_t queue, const void *ptr, size_t bytes)
+{
+	struct gw__tx_queue *q = gw__txq_find(gw, port, queue);
+	int err;
+
+	if (!q || !ptr || !bytes)
+		return -EINVAL;
+	if (!q->eng.lend || q->src_mac)
+		return -ENOTSUP;
+	if (q->n_lends == GW__LENDS)
+		return -ENOSPC;
+	pthread_mutex_lock(&q->lock);
+	err = room_for_lends(q);
+	if (!err)
+		err = q->eng.lend(q->eng.q, ptr, bytes);
+	if (!err)
+		q->lend[q->n_lends++] = (struct gw__lend){ ptr, bytes };
+	pthread_mutex_unlock(&q->lock);
+	return err;
+}
+
+int gw_tx_use(struct gw_tx *tx, uint32_t i, uint32_t seg, const void *ptr, uint32_t bytes)
+{
+	struct gw__tx_queue *q = tx ? tx->priv : NULL;
+
+	if (!q || i >= q->n - q->at || seg >= q->slots.n_segs)
+		return -EINVAL;
+	for (uint32_t k = 0; k < q->n_lends; k++) {
+		size_t at = (size_t)((uintptr_t)ptr - (uintptr_t)q->lend[k].ptr);
+
+		if (at > q->lend[k].bytes || bytes > q->lend[k].bytes - at)
+			continue;
+		q->from[seg][q->at + i] = ptr;
+		q->seg_len[seg][q->at + i] = bytes;
+		return 0;
+	}
+	return -EINVAL;
 }
 
 void gw_tx_cancel(struct gw *gw, struct gw_tx *tx)

@@ -115,6 +115,70 @@ static void gather_and_split(const char *engine)
 	bed_close(&b);
 }
 
+/* Whole frames from the sender's own memory; then headers from slots and payload from there. */
+static void lent_memory(const char *engine)
+{
+	static uint8_t mem[20][2048], other[64], frame[2048];
+	struct bed b = { .r = { .batch = 10, .payload = 700 } };
+	uint32_t len = RIG_HDR + b.r.payload;
+	struct gw_tx tx;
+
+	for (uint32_t i = 0; i < 20; i++)
+		rig_frame(mem[i], i, 16, RIG_PORT, b.r.payload);
+	bed_open(&b, engine);
+	T_RC(gw_tx_reserve(b.gw, 0, 0, 10, &tx), 10);
+	T_RC(gw_tx_use(&tx, 0, 0, mem, len), -EINVAL);
+	T_RC(gw_tx_lend(b.gw, 0, 0, NULL, 1), -EINVAL);
+	T_RC(gw_tx_lend(b.gw, 0, 9, mem, 1), -EINVAL);
+	T_RC(gw_tx_lend(b.gw, 0, 0, mem, sizeof(mem)), 0);
+	T_RC(gw_tx_use(&tx, 0, 0, other, 60), -EINVAL);
+	T_RC(gw_tx_use(&tx, 0, 0, mem[19] + 2000, 49), -EINVAL);
+	T_RC(gw_tx_use(&tx, 0, 0, (const void *)((uintptr_t)mem - 1), len), -EINVAL);
+	T_RC(gw_tx_use(&tx, 10, 0, mem, len), -EINVAL);
+	T_RC(gw_tx_use(&tx, 0, 1, mem, len), -EINVAL);
+	for (uint32_t i = 0; i < 10; i++)
+		T_RC(gw_tx_use(&tx, i, 0, mem[i], len), 0);
+	T_RC(gw_tx_submit(b.gw, &tx, 3), 3); /* the rest keeps what it was told */
+	T_RC(gw_tx_submit(b.gw, &tx, 7), 7);
+	T_EQ(bed_expect(&b, 0, 0, 10), 10);
+	T_RC(gw_tx_drain(b.gw, 0, 0, SOON), 0);
+	T_RC(gw_tx_reserve(b.gw, 0, 0, 10, &tx), 10); /* and the next ones know nothing of it */
+	fill(&b, &tx, 10);
+	T_RC(gw_tx_submit(b.gw, &tx, 10), 10);
+	T_EQ(bed_expect(&b, 0, 10, 10), 10);
+	for (uint32_t i = 1; i < 8; i++)
+		T_RC(gw_tx_lend(b.gw, 0, 0, mem[i], 2048), 0);
+	T_RC(gw_tx_lend(b.gw, 0, 0, mem[8], 2048), -ENOSPC);
+	bed_close(&b);
+	for (uint32_t i = 0; i < 20; i++) {
+		rig_frame(frame, i, 16, RIG_PORT, b.r.payload);
+		T_MEM(mem[i], frame, len); /* only read from */
+	}
+}
+
+static void lent_payload(const char *engine)
+{
+	static uint8_t mem[20][2048];
+	struct bed b = { .r = { .batch = 10, .tx_hdr = 64, .tx_size = 64, .rx_size = 2048, .payload = 700 } };
+	uint32_t len = RIG_HDR + b.r.payload;
+	struct gw_tx tx;
+
+	for (uint32_t i = 0; i < 20; i++)
+		rig_frame(mem[i], i, 16, RIG_PORT, b.r.payload);
+	bed_open(&b, engine);
+	T_RC(gw_tx_lend(b.gw, 0, 0, mem[0], sizeof(mem) / 2), 0); /* two pieces */
+	T_RC(gw_tx_lend(b.gw, 0, 0, mem[10], sizeof(mem) / 2), 0);
+	T_RC(gw_tx_reserve(b.gw, 0, 0, 20, &tx), 20);
+	for (uint32_t i = 0; i < 20; i++) {
+		memcpy(tx.seg_ptr[0][i], mem[i], 64);
+		tx.seg_len[0][i] = 64;
+		T_RC(gw_tx_use(&tx, i, 1, mem[i] + 64, len - 64), 0); /* longer than the slot's own */
+	}
+	T_RC(gw_tx_submit(b.gw, &tx, 20), 20);
+	T_EQ(bed_expect(&b, 0, 0, 20), 20);
+	bed_close(&b);
+}
+
 /* More slots than requests fit: a short count, and nothing of it stays out although no more is sent. */
 static void more_slots_than_requests(const char *engine)
 {
@@ -208,6 +272,8 @@ static const struct conform_case cases[] = {
 	{ "lengths refused", refused_lengths },
 	{ "gather of two", gather },
 	{ "gather and split at different bytes", gather_and_split },
+	{ "lent memory", lent_memory },
+	{ "header here, payload lent", lent_payload },
 	{ "more slots than requests", more_slots_than_requests },
 	{ "smallest frame", smallest_frame },
 	{ "idle reclaim", idle_reclaim },

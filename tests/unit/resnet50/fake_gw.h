@@ -56,6 +56,7 @@ struct fake {
 	float rows[2][FAKE_MAX];
 	int parity;
 	/* transmit */
+	uint32_t n_used;          /* packets sent from the sender's own memory */
 	uint32_t tx_slots;        /* given per reservation at most */
 	uint32_t tx_short;        /* taken per submit at most, 0 = all */
 	uint32_t seg_size[2], n_segs;

@@ -79,6 +79,19 @@ static void in_order(void)
 	check_all(100);
 }
 
+static void from_lent_memory(void)
+{
+	start(100);
+	run();
+	T_EQ(fake.n_used, 0);
+	start(100);
+	t.lent = true;
+	fake.tx_short = 3;
+	run();
+	check_all(100);
+	T_EQ(fake.n_used, 100);
+}
+
 static void new_destination(void)
 {
 	start(2);
@@ -181,6 +194,7 @@ int main(void)
 {
 	silences();
 	in_order();
+	from_lent_memory();
 	new_destination();
 	too_long_for_a_slot();
 	refused();

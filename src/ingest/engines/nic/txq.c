@@ -34,6 +34,12 @@ struct ne_txq {
 	uint32_t last_bb;     /* where the last request starts */
 	uint32_t n_segs;
 	struct ne_seg seg[GW_MAX_SEGS];
+	struct {
+		const uint8_t *ptr;
+		size_t bytes;
+		uint32_t key;
+	} lend[GW__LENDS];
+	uint32_t n_lends;
 	const uint8_t *src_mac; /* NULL: frames go as they are */
 	bool lazy, failed;
 	uint64_t due_ns;
@@ -108,11 +114,27 @@ static void put_head(struct ne_txq *q, uint8_t opcode, uint32_t ds, uint32_t n_p
 	e->packets = q->tail;
 }
 
-static void put_data(struct ne_txq *q, uint8_t *at, uint32_t s, uint32_t slot, uint32_t len)
+static void put_lent(const struct ne_txq *q, struct mlx5_data *d, const uint8_t *from)
+{
+	uint32_t k = 0;
+
+	while (k + 1 < q->n_lends && (uintptr_t)from - (uintptr_t)q->lend[k].ptr >= q->lend[k].bytes)
+		k++;
+	d->lkey = __builtin_bswap32(q->lend[k].key); /* the NIC checks */
+	d->addr = __builtin_bswap64((uint64_t)(uintptr_t)from);
+}
+
+/* Segment s of packet i. */
+static void put_data(struct ne_txq *q, uint8_t *at, const struct gw__tx_in *in, uint32_t s, uint32_t i)
 {
 	struct mlx5_data *d = (struct mlx5_data *)(void *)at;
+	uint32_t slot = in->slot[i];
 
-	d->byte_count = __builtin_bswap32(len);
+	d->byte_count = __builtin_bswap32(in->seg_len[s][i]);
+	if (in->from && in->from[s][i]) {
+		put_lent(q, d, in->from[s][i]);
+		return;
+	}
 	d->lkey = q->seg[s].key_be;
 	d->addr = __builtin_bswap64(q->seg[s].base + (uint64_t)slot * q->seg[s].stride);
 }
@@ -146,7 +168,7 @@ static uint32_t post_many(struct ne_txq *q, const struct gw__tx_in *in, uint32_t
 
 		if (!frame_len(q, in, first + k))
 			break;
-		put_data(q, segment(q, q->pi, 2 + k), 0, slot, in->seg_len[0][first + k]);
+		put_data(q, segment(q, q->pi, 2 + k), in, 0, first + k);
 		q->order[(q->tail + k) & q->order_mask] = slot;
 		if (q->src_mac)
 			set_src_mac(q, slot);
@@ -180,7 +202,7 @@ static uint32_t post_one(struct ne_txq *q, const struct gw__tx_in *in, uint32_t 
 		post_wait(q, in->tx_time_ns[i]);
 	for (uint32_t s = 0; s < q->n_segs; s++)
 		if (in->seg_len[s][i])
-			put_data(q, segment(q, q->pi, ds++), s, slot, in->seg_len[s][i]);
+			put_data(q, segment(q, q->pi, ds++), in, s, i);
 	q->order[q->tail & q->order_mask] = slot;
 	if (q->src_mac)
 		set_src_mac(q, slot);
@@ -257,6 +279,21 @@ static void txq_cancel(void *qp, const uint32_t *slots, uint32_t n)
 
 	memcpy(q->free + q->n_free, slots, n * sizeof(*slots));
 	q->n_free += n;
+}
+
+static int txq_lend(void *qp, const void *ptr, size_t bytes)
+{
+	struct ne_txq *q = qp;
+	uint32_t key;
+	/* only read from: send requests are all that names it */
+	int err = q->ops->mem_reg(q->nic, ptr, (void *)(uintptr_t)ptr, bytes, &key);
+
+	if (err)
+		return err;
+	q->lend[q->n_lends].ptr = ptr;
+	q->lend[q->n_lends].bytes = bytes;
+	q->lend[q->n_lends++].key = key;
+	return 0;
 }
 
 static int txq_pending(void *qp)
@@ -353,6 +390,8 @@ void ne_txq_close(struct ne_txq *q)
 	if (q->cq)
 		q->ops->obj_destroy(q->cq);
 	ne_segs_unregister(q->nic, q->n_segs, q->seg);
+	for (uint32_t k = 0; k < q->n_lends; k++)
+		q->ops->mem_unreg(q->nic, q->lend[k].key);
 	gw__free(q->ring);
 	gw__free(q->cqe);
 	gw__free(q->dbrec);
@@ -394,6 +433,7 @@ int ne_txq_open(struct ne_port *port, const struct gw__queue_params *p, struct g
 	}
 	port->txq[port->n_txq++] = q;
 	*out = (struct gw__txq){ .q = q, .reserve = txq_reserve, .submit = txq_submit, .cancel = txq_cancel,
+				 .lend = txq_lend,
 				 .pending = txq_pending, .arm = txq_arm, .due_ns = txq_due, .event = event };
 	return 0;
 }

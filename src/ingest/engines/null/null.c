@@ -42,6 +42,7 @@ struct null_txq {
 	struct gw__event *event;
 	uint32_t *free;
 	uint32_t n_free;
+	const uint8_t **from[GW_MAX_SEGS]; /* of those posted: lent memory instead of the slot's, or NULL */
 	uint32_t *fifo, *len[GW_MAX_SEGS]; /* posted, not yet delivered: ring of n_slots */
 	uint32_t head, n_fifo;
 	bool held; /* the peer has no slot: wake us when it has */
@@ -249,7 +250,8 @@ static void push_out(struct null_txq *q)
 		struct frame f = { .n_segs = q->p.slots.n_segs };
 
 		for (uint32_t s = 0; s < f.n_segs; s++) {
-			f.seg[s] = q->p.slots.seg[s].host + (size_t)slot * q->p.slots.seg[s].stride;
+			f.seg[s] = q->from[s][at] ? q->from[s][at] :
+				   q->p.slots.seg[s].host + (size_t)slot * q->p.slots.seg[s].stride;
 			f.len[s] = q->len[s][at];
 			f.total += f.len[s];
 		}
@@ -382,12 +384,19 @@ static int null_submit(void *arg, const struct gw__tx_in *in, uint32_t first, ui
 		uint32_t at = (q->head + q->n_fifo++) % q->p.slots.n_slots;
 
 		q->fifo[at] = in->slot[i];
-		for (uint32_t s = 0; s < q->p.slots.n_segs; s++)
+		for (uint32_t s = 0; s < q->p.slots.n_segs; s++) {
 			q->len[s][at] = in->seg_len[s][i];
+			q->from[s][at] = in->from ? in->from[s][i] : NULL;
+		}
 	}
 	push_out(q);
 	pthread_mutex_unlock(&q->port->e->lock);
 	return (int)n;
+}
+
+static int null_lend(void *q, const void *ptr, size_t bytes)
+{
+	return 0; /* the CPU reaches everything */
 }
 
 static void null_cancel(void *arg, const uint32_t *slots, uint32_t n)
@@ -523,8 +532,10 @@ static void free_txq(struct null_txq *q)
 {
 	if (!q)
 		return;
-	for (uint32_t s = 0; s < GW_MAX_SEGS; s++)
+	for (uint32_t s = 0; s < GW_MAX_SEGS; s++) {
 		gw__free(q->len[s]);
+		gw__free(q->from[s]);
+	}
 	gw__free(q->free);
 	gw__free(q->fifo);
 	gw__free(q);
@@ -617,7 +628,8 @@ static int null_txq_open(struct gw__engine *base, const struct gw__queue_params 
 	ok = q->free && q->fifo;
 	for (uint32_t s = 0; s < p->slots.n_segs; s++) {
 		q->len[s] = gw__calloc(p->slots.n_slots, sizeof(*q->len[s]));
-		ok &= q->len[s] != NULL;
+		q->from[s] = gw__calloc(p->slots.n_slots, sizeof(*q->from[s]));
+		ok &= q->len[s] && q->from[s];
 	}
 	if (!ok) {
 		free_txq(q);
@@ -629,7 +641,7 @@ static int null_txq_open(struct gw__engine *base, const struct gw__queue_params 
 	q->event = event;
 	port->txq[port->n_txq++] = q;
 	*out = (struct gw__txq){ .q = q, .reserve = null_reserve, .submit = null_submit, .cancel = null_cancel,
-				 .pending = null_pending, .arm = null_tx_arm, .event = event };
+				 .lend = null_lend, .pending = null_pending, .arm = null_tx_arm, .event = event };
 	return 0;
 }
 
