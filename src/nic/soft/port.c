@@ -196,8 +196,8 @@ static int soft_open(const char *address, struct gw__clock *clock, struct gw__ni
 {
 	struct soft_nic *nic = gw__aligned_alloc(64, sizeof(*nic));
 	struct gw__link_sink sink = {
-		.deliver = soft_deliver, .take = soft_take, .copy = soft_copy, .finish = soft_finish, .pull = soft_pull, .wake_tx = soft_wake_tx, .due_ns = soft_tx_due,
-		.ctx = nic
+		.deliver = soft_deliver, .take = soft_take, .copy = soft_copy, .finish = soft_finish,
+		.pull = soft_pull, .wake_tx = soft_wake_tx, .due_ns = soft_tx_due, .ctx = nic
 	};
 	bool room = nic != NULL;
 	int err;
