@@ -80,8 +80,7 @@ int gw__event_block(struct gw__event *e, uint64_t timeout_ns)
 
 void gw__ladder_init(struct gw__ladder *l)
 {
-	gw__ladder_reset(l);
-	l->spin_limit = GW__SPIN_MAX;
+	*l = (struct gw__ladder){ .spin_limit = GW__SPIN_MAX };
 }
 
 bool gw__ladder_step(struct gw__ladder *l)

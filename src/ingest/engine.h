@@ -26,6 +26,13 @@ struct gw__slots {
 };
 
 #define GW__LENDS 8u
+/* Does the piece hold [from, from + len)? */
+static inline bool gw__lent(const void *piece, size_t bytes, const void *from, size_t len)
+{
+	size_t at = (size_t)((uintptr_t)from - (uintptr_t)piece);
+
+	return at <= bytes && len <= bytes - at;
+}
 
 struct gw__queue_params {
 	uint16_t port, id;

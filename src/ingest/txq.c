@@ -153,14 +153,24 @@ int gw_tx_reserve(struct gw *gw, uint16_t port, uint16_t queue, uint32_t n, stru
 	return r;
 }
 
-/* Every length fits its segment and no frame is shorter than an Ethernet header. */
+static bool is_lent(const struct gw__tx_queue *q, const void *ptr, uint32_t bytes)
+{
+	for (uint32_t k = 0; k < q->n_lends; k++)
+		if (gw__lent(q->lend[k].ptr, q->lend[k].bytes, ptr, bytes))
+			return true;
+	return false;
+}
+
+/* Every length fits its segment, or the memory lent for it, and no frame is shorter than an Ethernet header. */
 static bool lengths_fit(const struct gw__tx_queue *q, uint32_t n)
 {
 	for (uint32_t i = q->at; i < q->at + n; i++) {
 		uint64_t sum = 0;
 
 		for (uint32_t s = 0; s < q->slots.n_segs; s++) {
-			if (q->seg_len[s][i] > q->slots.seg[s].size && !(q->from[s] && q->from[s][i]))
+			const void *from = q->from[s] ? q->from[s][i] : NULL;
+
+			if (from ? !is_lent(q, from, q->seg_len[s][i]) : q->seg_len[s][i] > q->slots.seg[s].size)
 				return false;
 			sum += q->seg_len[s][i];
 		}
@@ -247,18 +257,11 @@ int gw_tx_use(struct gw_tx *tx, uint32_t i, uint32_t seg, const void *ptr, uint3
 {
 	struct gw__tx_queue *q = tx ? tx->priv : NULL;
 
-	if (!q || i >= q->n - q->at || seg >= q->slots.n_segs)
+	if (!q || i >= q->n - q->at || seg >= q->slots.n_segs || !is_lent(q, ptr, bytes))
 		return -EINVAL;
-	for (uint32_t k = 0; k < q->n_lends; k++) {
-		size_t at = (size_t)((uintptr_t)ptr - (uintptr_t)q->lend[k].ptr);
-
-		if (at > q->lend[k].bytes || bytes > q->lend[k].bytes - at)
-			continue;
-		q->from[seg][q->at + i] = ptr;
-		q->seg_len[seg][q->at + i] = bytes;
-		return 0;
-	}
-	return -EINVAL;
+	q->from[seg][q->at + i] = ptr;
+	q->seg_len[seg][q->at + i] = bytes;
+	return 0;
 }
 
 void gw_tx_cancel(struct gw *gw, struct gw_tx *tx)

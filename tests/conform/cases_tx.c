@@ -138,6 +138,9 @@ static void lent_memory(const char *engine)
 	T_RC(gw_tx_use(&tx, 0, 1, mem, len), -EINVAL);
 	for (uint32_t i = 0; i < 10; i++)
 		T_RC(gw_tx_use(&tx, i, 0, mem[i], len), 0);
+	tx.seg_len[0][0] = sizeof(mem) + 1;
+	T_RC(gw_tx_submit(b.gw, &tx, 10), -EINVAL);
+	tx.seg_len[0][0] = len;
 	T_RC(gw_tx_submit(b.gw, &tx, 3), 3); /* the rest keeps what it was told */
 	T_RC(gw_tx_submit(b.gw, &tx, 7), 7);
 	T_EQ(bed_expect(&b, 0, 0, 10), 10);
@@ -166,7 +169,8 @@ static void lent_payload(const char *engine)
 	for (uint32_t i = 0; i < 20; i++)
 		rig_frame(mem[i], i, 16, RIG_PORT, b.r.payload);
 	bed_open(&b, engine);
-	T_RC(gw_tx_lend(b.gw, 0, 0, mem[0], sizeof(mem) / 2), 0); /* two pieces */
+	T_RC(gw_tx_lend(b.gw, 0, 0, mem[0], 100), 0); /* three pieces; this one begins alike and is too short */
+	T_RC(gw_tx_lend(b.gw, 0, 0, mem[0], sizeof(mem) / 2), 0);
 	T_RC(gw_tx_lend(b.gw, 0, 0, mem[10], sizeof(mem) / 2), 0);
 	T_RC(gw_tx_reserve(b.gw, 0, 0, 20, &tx), 20);
 	for (uint32_t i = 0; i < 20; i++) {

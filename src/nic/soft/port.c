@@ -14,47 +14,76 @@ void soft_lock(_Atomic uint32_t *lock)
 		sched_yield();
 }
 
+/* The gates: set before waiting, so that no new burst begins, and down again under the lock. */
 void soft_lock_tx(struct soft_nic *nic)
 {
+	atomic_fetch_add_explicit(&nic->tx_gate, 1, memory_order_relaxed);
 	for (;;) {
 		soft_lock(&nic->tx_lock);
 		soft_tx_retire(nic); /* whoever copied may have found the lock taken by us */
 		if (nic->tx_head == nic->tx_tail)
-			return;
+			break;
 		soft_unlock(&nic->tx_lock);
 		sched_yield();
 	}
+	atomic_fetch_sub_explicit(&nic->tx_gate, 1, memory_order_relaxed);
 }
 
 void soft_lock_rx(struct soft_nic *nic)
 {
+	atomic_fetch_add_explicit(&nic->rx_gate, 1, memory_order_relaxed);
 	for (;;) {
 		soft_lock(&nic->rx_lock);
 		if (!nic->rx_used)
-			return;
+			break;
 		soft_unlock(&nic->rx_lock);
 		sched_yield();
 	}
+	atomic_fetch_sub_explicit(&nic->rx_gate, 1, memory_order_relaxed);
 }
 
 void soft_lock_both(struct soft_nic *nic)
 {
+	atomic_fetch_add_explicit(&nic->rx_gate, 1, memory_order_relaxed);
 	for (;;) {
 		soft_lock_tx(nic);
 		soft_lock(&nic->rx_lock);
 		if (!nic->rx_used)
-			return;
-		/* over a cable to itself, a port's own flights end only under its tx lock */
+			break;
+		/* over a cable to itself, a port's own bursts end only under its tx lock */
 		soft_unlock(&nic->rx_lock);
 		soft_unlock(&nic->tx_lock);
 		sched_yield();
 	}
+	atomic_fetch_sub_explicit(&nic->rx_gate, 1, memory_order_relaxed);
+}
+
+static int run_tx(struct soft_nic *nic, int budget, bool own);
+
+void soft_unlock_tx(struct soft_nic *nic)
+{
+	soft_unlock(&nic->tx_lock);
+	if (atomic_load_explicit(&nic->tx_kick, memory_order_seq_cst))
+		(void)run_tx(nic, SOFT_BURST, true);
+}
+
+static void tell_held(struct soft_nic *nic)
+{
+	if (atomic_load_explicit(&nic->rx_held, memory_order_seq_cst) &&
+	    atomic_exchange_explicit(&nic->rx_held, 0, memory_order_seq_cst))
+		nic->link->ops->resume(nic->link);
+}
+
+void soft_unlock_rx(struct soft_nic *nic)
+{
+	soft_unlock(&nic->rx_lock);
+	tell_held(nic);
 }
 
 void soft_unlock_both(struct soft_nic *nic)
 {
-	soft_unlock(&nic->rx_lock);
-	soft_unlock(&nic->tx_lock);
+	soft_unlock_rx(nic);
+	soft_unlock_tx(nic);
 }
 
 /* ---- progress -------------------------------------------------------------------------------------- */
@@ -72,29 +101,35 @@ static int run_tx(struct soft_nic *nic, int budget, bool own)
 		struct soft_flight *fl;
 
 		if (!soft_try(&nic->tx_lock)) {
+			waits = true; /* somebody is inside */
 			if (own && !atomic_exchange_explicit(&nic->tx_kick, 1, memory_order_seq_cst))
 				continue;
 			return moved ? moved : -EAGAIN;
 		}
-		for (;;) {
+		for (bool held = false;;) {
 			soft_tx_retire(nic);
-			if (moved >= budget)
+			if (moved >= budget || held) {
+				atomic_store_explicit(&nic->tx_due_ns, 0, memory_order_relaxed); /* not looked at */
 				break;
+			}
 			/* an exchange: whoever set it posted before, and that post is seen now */
 			atomic_exchange_explicit(&nic->tx_kick, 0, memory_order_seq_cst);
 			fl = soft_tx_take(nic);
 			if (!fl)
 				break;
 			moved += (int)fl->n_frames;
+			held = nic->tx_held; /* it took a part: asking again at once is in vain */
 			if (atomic_load_explicit(&fl->copied, memory_order_relaxed))
 				continue;
 			soft_unlock(&nic->tx_lock);
 			soft_tx_copy(nic, fl);
 			soft_lock(&nic->tx_lock); /* not a try: the completion is owed */
 		}
-		waits = nic->tx_held || nic->tx_head != nic->tx_tail;
+		waits = nic->tx_held || nic->tx_head != nic->tx_tail ||
+			atomic_load_explicit(&nic->tx_gate, memory_order_relaxed);
 		soft_unlock(&nic->tx_lock);
-	} while (moved < budget && atomic_load_explicit(&nic->tx_kick, memory_order_seq_cst));
+	} while (moved < budget && atomic_load_explicit(&nic->tx_kick, memory_order_seq_cst) &&
+		 !atomic_load_explicit(&nic->tx_gate, memory_order_seq_cst));
 	return moved ? moved : waits ? -EAGAIN : 0;
 }
 
@@ -489,7 +524,7 @@ static int rq_modify(struct soft_nic *nic, struct soft_rq *rq, int what, uint64_
 		soft_rq_flush(rq);
 		soft_cq_flush(nic, &nic->rx_dirty);
 	}
-	soft_unlock(&nic->rx_lock);
+	soft_unlock_rx(nic);
 	return 0;
 }
 
@@ -514,7 +549,7 @@ static int sq_modify(struct soft_nic *nic, struct soft_sq *sq, int what, uint64_
 		value = GW__NIC_RTS; /* until that one is reported */
 	}
 	sq->state = (uint8_t)value;
-	soft_unlock(&nic->tx_lock);
+	soft_unlock_tx(nic);
 	return 0;
 }
 
@@ -533,7 +568,7 @@ static int port_modify(struct soft_nic *nic, int what, uint64_t value)
 		nic->verify = value != 0;
 	else
 		err = -ENOTSUP;
-	soft_unlock(&nic->rx_lock);
+	soft_unlock_rx(nic);
 	return err;
 }
 
@@ -543,9 +578,7 @@ static int soft_obj_modify(struct gw__nic_obj *obj, int what, uint64_t value)
 
 	if (what == GW__NIC_POSTED) {
 		/* after the record was written, sequentially consistent on both sides: see hold_or_miss() */
-		if (atomic_load_explicit(&nic->rx_held, memory_order_seq_cst) &&
-		    atomic_exchange_explicit(&nic->rx_held, 0, memory_order_seq_cst))
-			nic->link->ops->resume(nic->link);
+		tell_held(nic);
 		return 0;
 	}
 	if (obj->type == GW__NIC_PORT)

@@ -297,6 +297,8 @@ static int take(struct soft_nic *nic, const struct gw__frame *f, struct soft_bur
 		return 0;
 	}
 	b->place[i].idx = rq->ci++;
+	b->place[i].bytes = f->len; /* an edited frame's place is used again before this burst is complete */
+	b->place[i].ts_ns = f->ts_ns;
 	b->place[i].lost = rq->lost;
 	rq->lost = 0;
 	rq->cq->promised++;
@@ -348,24 +350,24 @@ static void scatter(const struct gw__frame *f, const struct soft_place *pl)
 	}
 }
 
-static inline void complete(const struct gw__frame *f, struct soft_burst *b, uint32_t i, uint64_t now_ns)
+static inline void complete(struct soft_burst *b, uint32_t i, uint64_t now_ns)
 {
 	struct soft_rq *rq = b->v[i].rq;
 	struct soft_rx_done done = {
-		.len = f->len,
+		.len = b->place[i].bytes,
 		.meta = b->v[i].meta,
 		.flow = b->v[i].flow,
 		.hash = b->v[i].hash,
 		.lost = b->place[i].lost,
 		.idx = b->place[i].idx,
-		.ts_ns = !rq->timestamps ? 0 : f->ts_ns ? f->ts_ns : now_ns,
+		.ts_ns = !rq->timestamps ? 0 : b->place[i].ts_ns ? b->place[i].ts_ns : now_ns,
 	};
 
 	rq->cq->promised--;
 	if (!soft_cq_more(rq->cq, rq, &done))
 		soft_cq_rx(rq->cq, rq, &done);
 	b->packets++;
-	b->bytes += f->len;
+	b->bytes += done.len;
 }
 
 static void count(struct soft_nic *nic, const struct soft_burst *b)
@@ -425,7 +427,7 @@ static void complete_burst(struct soft_nic *nic, struct soft_burst *b, uint64_t 
 			continue;
 		if (!*now_ns && b->v[i].rq->timestamps)
 			*now_ns = gw__now_ns(nic->clock);
-		complete(b->f[i], b, i, *now_ns);
+		complete(b, i, *now_ns);
 	}
 	for (uint32_t i = 0; i < b->wire; i++)
 		if (b->v[i].broke)
@@ -463,6 +465,11 @@ int soft_take(void *ctx, const struct gw__frame *frames, int n, void **burst)
 	uint32_t i, taken;
 
 	soft_lock(&nic->rx_lock);
+	if (atomic_load_explicit(&nic->rx_gate, memory_order_relaxed)) { /* set and cleared around this lock */
+		atomic_store_explicit(&nic->rx_held, 1, memory_order_seq_cst);
+		soft_unlock(&nic->rx_lock);
+		return 0;
+	}
 	i = (uint32_t)__builtin_ctz(~nic->rx_used); /* the peer has no more flights than this port has bursts */
 	b = &nic->rx_burst[i];
 	take_burst(nic, frames, n < SOFT_BURST ? (uint32_t)n : SOFT_BURST, b);

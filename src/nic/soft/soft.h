@@ -156,6 +156,8 @@ struct soft_place {
 	uint32_t len[GW_MAX_SEGS];
 	uint32_t n, room;
 	uint32_t lost; /* frames of this queue that found no entry just before this one */
+	uint32_t bytes; /* of the frame */
+	uint64_t ts_ns;
 	uint16_t idx;
 };
 
@@ -176,6 +178,7 @@ struct soft_nic {
 
 	_Alignas(64) _Atomic uint32_t tx_lock;
 	_Atomic uint32_t tx_kick; /* somebody posted while the lock was held: look once more */
+	_Atomic uint32_t tx_gate; /* control calls that wait for the bursts under way: no new ones meanwhile */
 	struct soft_sq *sq[SOFT_MAX_QUEUES];
 	uint32_t n_sq;
 	bool tx_held; /* frames wait because the link does not take them */
@@ -190,6 +193,7 @@ struct soft_nic {
 
 	_Alignas(64) _Atomic uint32_t rx_lock;
 	_Atomic uint32_t rx_held; /* a sender was refused: tell it when entries are posted */
+	_Atomic uint32_t rx_gate; /* as tx_gate */
 	struct soft_rq *rq[SOFT_MAX_QUEUES];
 	uint32_t n_rq;
 	uint64_t rx_dirty;
@@ -237,6 +241,9 @@ void soft_lock(_Atomic uint32_t *lock); /* spins: holders stay for one burst */
 void soft_lock_tx(struct soft_nic *nic);
 void soft_lock_rx(struct soft_nic *nic);
 void soft_lock_both(struct soft_nic *nic);
+/* The other way: whoever was turned away meanwhile is told, or served. */
+void soft_unlock_tx(struct soft_nic *nic);
+void soft_unlock_rx(struct soft_nic *nic);
 void soft_unlock_both(struct soft_nic *nic);
 
 /* Queue memory has other writers at any time: each word is read once, here. */

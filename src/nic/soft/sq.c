@@ -162,6 +162,7 @@ static void fetch(struct soft_sq *sq)
 		return;
 	}
 	sq->ci = (uint16_t)(sq->ci + n_bb);
+	sq->list->frame[sq->pend_at + sq->n_pend].n_segs = 0; /* no frame, unless one is expanded here */
 	if (opcode == MLX5_OP_NOP || (opcode == MLX5_OP_WAIT && opmod == MLX5_OPMOD_WAIT_TIME && ds == 3)) {
 		uint64_t t = gw__be64(sq->wqe + 32); /* seconds << 32 | nanoseconds */
 
@@ -402,6 +403,10 @@ struct soft_flight *soft_tx_take(struct soft_nic *nic)
 	uint64_t due = UINT64_MAX;
 
 	nic->tx_held = false;
+	if (atomic_load_explicit(&nic->tx_gate, memory_order_relaxed)) {
+		atomic_store_explicit(&nic->tx_kick, 1, memory_order_relaxed); /* for soft_unlock_tx() */
+		return NULL;
+	}
 	if (nic->tx_tail - nic->tx_head == SOFT_FLIGHTS)
 		return NULL;
 	for (uint32_t i = 0; i < nic->n_sq && !fl; i++) {

@@ -114,11 +114,12 @@ static void put_head(struct ne_txq *q, uint8_t opcode, uint32_t ds, uint32_t n_p
 	e->packets = q->tail;
 }
 
-static void put_lent(const struct ne_txq *q, struct mlx5_data *d, const uint8_t *from)
+/* The caller has checked that one piece holds all of it. */
+static void put_lent(const struct ne_txq *q, struct mlx5_data *d, const uint8_t *from, uint32_t len)
 {
 	uint32_t k = 0;
 
-	while (k + 1 < q->n_lends && (uintptr_t)from - (uintptr_t)q->lend[k].ptr >= q->lend[k].bytes)
+	while (k + 1 < q->n_lends && !gw__lent(q->lend[k].ptr, q->lend[k].bytes, from, len))
 		k++;
 	d->lkey = __builtin_bswap32(q->lend[k].key); /* the NIC checks */
 	d->addr = __builtin_bswap64((uint64_t)(uintptr_t)from);
@@ -132,7 +133,7 @@ static void put_data(struct ne_txq *q, uint8_t *at, const struct gw__tx_in *in, 
 
 	d->byte_count = __builtin_bswap32(in->seg_len[s][i]);
 	if (in->from && in->from[s][i]) {
-		put_lent(q, d, in->from[s][i]);
+		put_lent(q, d, in->from[s][i], in->seg_len[s][i]);
 		return;
 	}
 	d->lkey = q->seg[s].key_be;
