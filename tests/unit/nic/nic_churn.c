@@ -1,7 +1,9 @@
 /* tests/unit/nic/nic_churn.c: rules, pause, gate, counters and further queues changed by one thread while two others
- * send and receive. Nothing is lost uncounted, nobody hangs. For the thread sanitizer above all.
+ * send and receive, or, with the port's own threads, many carry. Nothing is lost uncounted, nobody hangs. For the
+ * thread sanitizer above all. nic_churn [SENDER'S ADDRESS RECEIVER'S]
  * Must not know queue formats. Next: nic_wait.c. */
 #include "rig.h"
+#include "wire/bytes.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -37,6 +39,7 @@ static void *receiver(void *arg)
 			rig_gather(&rx.slots, o.slot[i], o.len[i], f);
 			memcpy(&seq, f + GW_UDP4_HDR, 4);
 			n_bad += !rig_right(&rx.slots, o.slot[i], o.len[i], seq);
+			n_bad += gw__be16(f + 16) + 14u != o.len[i];
 		}
 		if (n > 0)
 			rx.rx.release(rx.rx.q, o.slot, (uint32_t)n);
@@ -78,14 +81,14 @@ static void churn(uint32_t i)
 	usleep(200);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static const uint32_t size[1] = { 2048 };
 	struct gw_flow_rule all = rule(1, 0, GW_ACTION_QUEUE);
 	struct gw_port_stats s;
 	pthread_t t[2];
 
-	rig_cfg(&r, "cable:0", "impair:loss=1%,dup=1%,swap=1%,seed=3:cable:0");
+	rig_cfg(&r, argc > 2 ? argv[1] : "cable:0", argc > 2 ? argv[2] : "impair:loss=1%,dup=1%,swap=1%,seed=3:cable:0");
 	rig_open(&r, gw__clock_monotonic());
 	rig_rxq(&r, &rx, 1, 0, 256, 1, size, 0, false);
 	rig_txq(&r, &tx, 0, 0, 128, 1, size);
