@@ -87,7 +87,7 @@ def main():
                         bad += 1
                         k = 0 if len(got) != len(want) else int(np.argmax(got != want))
                         print(f"{simd} {i}->{o} {order}: first difference at {k}, input {v[k]}, want "
-                              f"{int(want[k]):#x}, got {int(got[k]) if k < len(got) else None:#x}")
+                              f"{int(want[k]):#x}, got {hex(int(got[k])) if k < len(got) else 'nothing'}, exit {p.returncode}")
     print(f"{ran} conversions judged, {bad} wrong")
     return 1 if bad or not ran else 0
 

@@ -21,11 +21,11 @@ static int elem_of(const char *name)
 int main(int argc, char **argv)
 {
 	enum gw__simd simd = GW__SIMD_SCALAR;
-	size_t cap = (size_t)1 << 20, n;
-	uint8_t *in = malloc(cap), *out = malloc(cap * 16);
+	static uint8_t in[1 << 20], out[16 << 20];
 	gw__convert_fn fn;
+	size_t n;
 
-	if (argc != 5 || !in || !out)
+	if (argc != 5)
 		return 1;
 	while (simd < GW__SIMD_N && strcmp(gw__simd_name(simd), argv[1]))
 		simd++;
@@ -33,14 +33,10 @@ int main(int argc, char **argv)
 		return 77;
 	fn = gw__convert_find(simd, (enum gw__elem)elem_of(argv[2]), (enum gw__elem)elem_of(argv[3]),
 			      !strcmp(argv[4], "network"));
-	n = fread(in, 1, cap, stdin);
+	n = fread(in, 1, sizeof(in), stdin);
 	if (!fn)
 		return 1;
 	fn(out, in, n);
 	n = gw__converted_bytes((enum gw__elem)elem_of(argv[2]), (enum gw__elem)elem_of(argv[3]), n);
-	if (fwrite(out, 1, n, stdout) != n)
-		return 1;
-	free(in);
-	free(out);
-	return 0;
+	return fwrite(out, 1, n, stdout) != n;
 }

@@ -339,7 +339,9 @@ static void loop(struct gw__worker *w)
 		if (any) {
 			gw__ladder_reset(&ladder);
 		} else if (gw__ladder_step(&ladder)) {
-			sleep_until_work(w);
+			(void)step_ctl(w); /* the last client's leaving is told before the sleep, not after it */
+			if (!w->leaving)
+				sleep_until_work(w);
 			gw__ladder_reset(&ladder);
 			turn = 0;
 		}
