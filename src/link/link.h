@@ -14,6 +14,9 @@
 /* A port may put a header of its own in front (tag, tunnel) and split the first segment for it. */
 #define GW_FRAME_SEGS (GW_MAX_SEGS + 2u)
 
+/* Bursts under way between two ports; more threads than that wait for one another. */
+#define GW_LINK_FLIGHTS 8u
+
 /* One frame as a gather list: borrowed for the length of the call. */
 struct gw__frame {
 	struct {
@@ -34,7 +37,7 @@ struct gw__link_sink {
 	/* The same in three parts, so that several threads may be in the middle one; all three or none. take
 	 * says what it took and, unless that is 0, names the burst; the frames stay put until finish. copy moves
 	 * the bytes, finish makes them known: one after the other, in the order of taking. No delivery between
-	 * the two, and no more than a few bursts: see SOFT_FLIGHTS. */
+	 * the two, and at most GW_LINK_FLIGHTS bursts under way. */
 	int (*take)(void *ctx, const struct gw__frame *frames, int n, void **burst);
 	void (*copy)(void *ctx, void *burst);
 	void (*finish)(void *ctx, void *burst);

@@ -216,7 +216,7 @@ static void free_port(struct soft_nic *nic)
 		gw__free(nic->rq[i]);
 		gw__free(nic->cq[i]);
 	}
-	for (uint32_t i = 0; i < SOFT_FLIGHTS; i++)
+	for (uint32_t i = 0; i < GW_LINK_FLIGHTS; i++)
 		gw__free(nic->flight[i].list);
 	gw__flow_table_fini(&nic->flows);
 	gw__flow_table_fini(&nic->tx_flows);
@@ -237,10 +237,10 @@ static int soft_open(const char *address, struct gw__clock *clock, struct gw__ni
 	bool room = nic != NULL;
 	int err;
 
-	for (uint32_t i = 0; room && i < SOFT_FLIGHTS; i++)
+	for (uint32_t i = 0; room && i < GW_LINK_FLIGHTS; i++)
 		room = (nic->flight[i].list = gw__calloc(1, sizeof(struct soft_list))) != NULL;
 	if (room)
-		room = (nic->rx_burst = gw__calloc(SOFT_FLIGHTS, sizeof(*nic->rx_burst))) != NULL;
+		room = (nic->rx_burst = gw__calloc(GW_LINK_FLIGHTS, sizeof(*nic->rx_burst))) != NULL;
 	if (!room) {
 		free_port(nic);
 		return gw__fail(diag, -ENOMEM, "no memory for a port");

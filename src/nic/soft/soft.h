@@ -19,7 +19,6 @@
 #include "wire/toeplitz.h"
 
 #define SOFT_BURST 64
-#define SOFT_FLIGHTS 8u        /* bursts under way between two ports; more threads than that wait */
 #define SOFT_MAX_QUEUES 64u
 #define SOFT_MAX_LOG_N 15u     /* 32768: a 16-bit index can still tell full from empty */
 #define SOFT_MAX_CQ_LOG_N 22u
@@ -186,8 +185,8 @@ struct soft_nic {
 	struct gw__flow_table tx_flows; /* what is put in front of frames sent */
 	uint64_t tx_dirty; /* completion queues written since their last signal */
 	uint32_t tx_next;  /* whose turn it is */
-	struct soft_flight flight[SOFT_FLIGHTS];
-	uint8_t tx_order[SOFT_FLIGHTS]; /* ring of indices into flight, in the order of taking */
+	struct soft_flight flight[GW_LINK_FLIGHTS];
+	uint8_t tx_order[GW_LINK_FLIGHTS]; /* ring of indices into flight, in the order of taking */
 	uint32_t tx_head, tx_tail, tx_used; /* free-running; tx_used: bit by index */
 	_Atomic uint64_t tx_packets, tx_bytes, tx_errors, tx_dropped, tx_paused;
 
@@ -202,7 +201,7 @@ struct soft_nic {
 	struct soft_target *target; /* one a rule */
 	uint32_t n_target_cap;
 	struct soft_edited *rx_edited; /* [SOFT_BURST], once a rule takes something off */
-	struct soft_burst *rx_burst;   /* [SOFT_FLIGHTS] */
+	struct soft_burst *rx_burst;   /* [GW_LINK_FLIGHTS] */
 	uint32_t rx_used;              /* those under way, bit by index */
 	struct gw__toeplitz rss;
 	_Atomic uint64_t rx_wire, rx_packets, rx_bytes, rx_missed, rx_steer_miss, rx_steer_drop, rx_errors,

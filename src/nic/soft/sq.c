@@ -261,7 +261,7 @@ static void launch(struct soft_nic *nic, struct soft_flight *fl, struct soft_sq 
 	sq->cq->promised += n;
 	sq->n_flights++;
 	nic->tx_used |= 1u << i;
-	nic->tx_order[nic->tx_tail++ % SOFT_FLIGHTS] = (uint8_t)i;
+	nic->tx_order[nic->tx_tail++ % GW_LINK_FLIGHTS] = (uint8_t)i;
 	if (fl->burst && sq->edited) /* now: the headers in front lie in one place for all lists */
 		nic->link->ops->copy(nic->link, fl->burst);
 	atomic_store_explicit(&fl->copied, !fl->burst || sq->edited, memory_order_relaxed);
@@ -325,7 +325,7 @@ static void complete(struct soft_nic *nic, struct soft_flight *fl)
 void soft_tx_retire(struct soft_nic *nic)
 {
 	while (nic->tx_head != nic->tx_tail) {
-		uint32_t i = nic->tx_order[nic->tx_head % SOFT_FLIGHTS];
+		uint32_t i = nic->tx_order[nic->tx_head % GW_LINK_FLIGHTS];
 		struct soft_flight *fl = &nic->flight[i];
 
 		/* acquire: the bytes before their completion; pairs with soft_tx_copy() */
@@ -407,7 +407,7 @@ struct soft_flight *soft_tx_take(struct soft_nic *nic)
 		atomic_store_explicit(&nic->tx_kick, 1, memory_order_relaxed); /* for soft_unlock_tx() */
 		return NULL;
 	}
-	if (nic->tx_tail - nic->tx_head == SOFT_FLIGHTS)
+	if (nic->tx_tail - nic->tx_head == GW_LINK_FLIGHTS)
 		return NULL;
 	for (uint32_t i = 0; i < nic->n_sq && !fl; i++) {
 		struct soft_sq *sq = nic->sq[nic->tx_next++ % nic->n_sq];

@@ -15,7 +15,7 @@
 #define NE_BURST 64
 #define NE_MAX_DEPTH 32768u
 #define NE_MIN_FRAME 14u
-#define NE_MAX_THREADS 7u /* one fewer than the bursts that two ports may have under way */
+#define NE_MAX_THREADS 7u /* with the sender's or the receiver's, GW_LINK_FLIGHTS */
 
 /* One of a port's own threads. */
 struct ne_thread {
