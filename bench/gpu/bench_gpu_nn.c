@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 	struct gw_nn_opts o = { .sz = sizeof(o), .max_batch = 1 };
 	uint32_t layers = 0;
 	struct gw_nn_info info;
-	struct gw_nn *nn;
+	struct gw_nn *nn = NULL;
 	struct gw_diag d = { "" };
 	void *in;
 

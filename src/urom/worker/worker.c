@@ -306,8 +306,9 @@ static bool arm_all(struct gw__worker *w)
 static void sleep_until_work(struct gw__worker *w)
 {
 	struct epoll_event evs[16];
+	bool clients = arm_all(w), plugins = gw__w_plugins_arm(w); /* both, whatever the first says */
 
-	if (arm_all(w) | gw__w_plugins_arm(w))
+	if (clients || plugins)
 		return;
 	epoll_wait(w->epfd, evs, 16, gw__w_plugins_poll(w) ? 1 : TICK_MS);
 }
