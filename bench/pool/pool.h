@@ -12,6 +12,7 @@
 
 struct pool_burst {
 	void *seg[2][POOL_BURST];    /* addresses, as the application reads them */
+	uint32_t seg_len[2][POOL_BURST]; /* slots only: DPDK has them in its mbufs */
 	uint32_t slot[POOL_BURST];   /* slots: what is given back */
 	uint32_t len[POOL_BURST];
 	uint32_t n;

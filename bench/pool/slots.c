@@ -1,6 +1,7 @@
 /* bench/pool/slots.c: gpuwire's way: one slot index a packet, one ring back, addresses by arithmetic.
- * The traffic of a receive queue and nothing else: pop a spare slot, note its length, compute its addresses. A burst
- * goes back as one item; its slots are put aside by the core that took them, which has them in its cache.
+ * The traffic of a receive queue and nothing else: the queue's core pops spare slots and notes lengths; the
+ * application's core lays out addresses and lengths of the segments, as gw_rx_burst() does, and gives the burst back as
+ * one item; its slots are put aside by the core that took them.
  * Next: src/ingest/burst.c and src/ingest/engines/nic/rxq.c, which do this around a NIC. */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ struct slots {
 	struct gw__ring back;
 	uint32_t spare[POOL_OBJECTS], n_spare;
 	uint8_t *base[2];
-	uint32_t stride[2];
+	uint32_t stride[2], size[2];
 	bool split;
 };
 
@@ -38,17 +39,31 @@ static int slots_open(const struct pool_scheme *scheme, void **state)
 	/* addresses are computed and never read: the pools' objects are not touched either */
 	s->base[0] = (uint8_t *)(uintptr_t)0x100000000;
 	s->base[1] = (uint8_t *)(uintptr_t)0x200000000;
-	s->stride[0] = 128;
-	s->stride[1] = 1152;
 	s->split = scheme->split;
+	s->size[0] = s->split ? 64 : 1064;
+	s->size[1] = 1000;
+	s->stride[0] = s->split ? 128 : 1152;
+	s->stride[1] = 1024;
 	*state = s;
 	return 0;
 }
 
-static void put_addresses(void **out, const uint32_t *slot, uint32_t n, uint8_t *base, size_t stride)
+static void lay_segments(const struct slots *s, struct pool_burst *b)
 {
-	for (uint32_t i = 0; i < n; i++)
-		out[i] = base + slot[i] * stride;
+	uint32_t n_segs = s->split ? 2 : 1;
+
+	for (uint32_t g = 0, from = 0; g < n_segs; from += s->size[g++]) {
+		uint8_t *base = s->base[g];
+		size_t stride = s->stride[g];
+		uint32_t size = s->size[g];
+
+		for (uint32_t i = 0; i < b->n; i++) {
+			uint32_t left = b->len[i] > from ? b->len[i] - from : 0;
+
+			b->seg[g][i] = base + b->slot[i] * stride;
+			b->seg_len[g][i] = left < size ? left : size;
+		}
+	}
 }
 
 static void slots_take(void *state, struct pool_burst *b)
@@ -66,8 +81,6 @@ static void slots_take(void *state, struct pool_burst *b)
 	memcpy(b->slot, s->spare + s->n_spare, n * sizeof(*b->slot));
 	for (uint32_t i = 0; i < n; i++)
 		b->len[i] = 1064;
-	for (uint32_t g = 0; g <= s->split; g++)
-		put_addresses(b->seg[g], b->slot, n, s->base[g], s->stride[g]);
 	b->n = n;
 }
 
@@ -75,6 +88,7 @@ static void slots_give(void *state, struct pool_burst *b)
 {
 	struct slots *s = state;
 
+	lay_segments(s, b);
 	gw__ring_push(&s->back, &b);
 }
 

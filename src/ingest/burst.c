@@ -110,6 +110,26 @@ static void lend_window(struct gw__burst *b, struct gw_burst *out)
 	out->event = b->win.event;
 }
 
+/* Addresses and lengths by arithmetic, on the consumer's core: it reads them next, and the queue's owner, who is
+ * the one with work to do, passes on 4 bytes a packet whatever the number of segments. */
+static void lay_segments(struct gw__burst *b)
+{
+	const struct gw__slots *slots = &b->q->slots;
+
+	for (uint32_t s = 0, from = 0; s < slots->n_segs; from += slots->seg[s++].size) {
+		uint8_t *base = slots->seg[s].base;
+		size_t stride = slots->seg[s].stride;
+		uint32_t size = slots->seg[s].size;
+
+		for (uint32_t i = 0; i < b->n; i++) {
+			uint32_t left = b->len[i] > from ? b->len[i] - from : 0;
+
+			b->seg_ptr[s][i] = base + b->slot[i] * stride;
+			b->seg_len[s][i] = left < size ? left : size;
+		}
+	}
+}
+
 void gw__burst_lend(struct gw__burst *b, struct gw_burst *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -120,6 +140,7 @@ void gw__burst_lend(struct gw__burst *b, struct gw_burst *out)
 		lend_window(b, out);
 		return;
 	}
+	lay_segments(b);
 	out->n_pkts = b->n;
 	out->n_segs = b->q->slots.n_segs;
 	for (uint32_t s = 0; s < out->n_segs; s++) {

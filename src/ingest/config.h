@@ -58,6 +58,7 @@ struct gw_cfg_reorder {
 	uint8_t seq_bit_width, batch_bit_width; /* batch width 0 = seq_packets_per_batch */
 	uint32_t packets_per_batch;
 	bool drop_missing; /* missing_action: drop */
+	uint32_t consecutive_windows; /* at least 1 */
 	enum gw__fill fill;
 	uint32_t packet_size;       /* 0 = not given */
 	uint32_t packets_per_group; /* from the `reorder:` block; 0 = none */

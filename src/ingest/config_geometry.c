@@ -217,6 +217,12 @@ static void judge_output(struct plan *p)
 				     out->buf_size, p->r->packets_per_batch, slot, need);
 		return;
 	}
+	if (p->r->consecutive_windows > 1 && out->num_bufs / 2 < p->r->consecutive_windows) {
+		p->err = gw__cfg_bad(p->l, gw__y_get(at, "num_bufs"), -EINVAL,
+				     "value %" PRIu64 " is below two runs of consecutive_windows %u; use at least %u",
+				     out->num_bufs, p->r->consecutive_windows, 2 * p->r->consecutive_windows);
+		return;
+	}
 	if (p->r->tensor_declared && out->num_bufs < MIN_TENSORS)
 		misfit(p, gw__y_get(at, "num_bufs"),
 		       "value %" PRIu64 " is below %u (7 queued, 1 running, 1 held); use %u or "

@@ -233,6 +233,7 @@ static int fill_plan(struct gw__loader *l, const struct gw__ynode *n, struct gw_
 	r->payload_byte_offset = (uint32_t)gw__cfg_u64(n, "payload_byte_offset");
 	r->drop_missing = gw__cfg_enum(n, "missing_action") == 1;
 	r->fill = (enum gw__fill)gw__cfg_enum(n, "fill");
+	r->consecutive_windows = (uint32_t)gw__cfg_u64(n, "consecutive_windows");
 	r->packet_size = (uint32_t)gw__cfg_u64(n, "packet_size");
 	if (gw__cfg_enum(n, "reorder_engine") == 1)
 		return gw__cfg_bad(l, gw__y_get(n, "reorder_engine"), -ENOTSUP,
@@ -354,6 +355,7 @@ static int fill_declared(struct gw__loader *l, const struct gw__ynode *b, struct
 	r->packet_size = r->payload_byte_offset + (uint32_t)gw__cfg_u64(b, "out_payload_len");
 	r->drop_missing = gw__cfg_enum(b, "missing_action") == 1;
 	r->fill = (enum gw__fill)gw__cfg_enum(b, "fill");
+	r->consecutive_windows = (uint32_t)gw__cfg_u64(b, "consecutive_windows");
 	if (per_image & (per_image - 1))
 		return gw__cfg_bad(l, gw__y_get(b, "packets_per_image"), -EINVAL,
 				   "value %" PRIu64 " is no power of two; use %" PRIu64 " or "

@@ -75,6 +75,7 @@ struct gw__rxq {
 	 * appear or die), on the engine's clock; UINT64_MAX = never. Do not block longer. */
 	uint64_t (*due_ns)(void *q);
 	struct gw__event *event; /* the caller's, given at open; the engine signals it when packets come */
+	uint32_t paused_depth;   /* slots on offer at once while the port holds its sender back; 0 = all */
 };
 
 /* Transmit queue; one owner thread. */

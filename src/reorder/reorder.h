@@ -39,7 +39,8 @@ struct gw__reorder_config {
 	/* output buffers */
 	uint8_t *out_base;
 	size_t out_stride, out_size;
-	uint32_t n_out; /* >= max_open; consecutive windows use consecutive buffers while the next one is free */
+	uint32_t n_out;    /* >= max_open */
+	uint32_t run;      /* windows that lie side by side, from a buffer whose index is a multiple of run; 0 = 1 */
 	const struct gw__gpu_ops *gpu;
 	struct gw_stream *stream; /* NULL = one of its own */
 };

@@ -157,7 +157,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *d, size_t n)
 	t.c.seq_bits = (uint8_t)(d[0] % 8 + d[1] % 26);
 	t.c.seq_bits = t.c.seq_bits ? t.c.seq_bits : 1;
 	t.c.max_open = 1 + d[2] % 4;
-	t.c.n_out = t.c.max_open + d[2] / 64;
+	t.c.run = d[2] >> 4 & 3;
+	t.c.n_out = (t.c.max_open > 2 * t.c.run ? t.c.max_open : 2 * t.c.run) + d[2] / 64;
 	t.c.in_type = (enum gw__elem)(d[3] % 5);
 	t.c.out_type = t.c.in_type ? out[d[3] / 8 % 6] : GW_ELEM_NONE;
 	t.c.swap = d[3] & 0x80;

@@ -100,6 +100,8 @@ static const struct wrong cases[] = {
 	  .has = { "memory_regions.1.buf_size", "9633791", "4096 x 2352", "use 9633792" } },
 	{ "too few tensors", "num_bufs: 16      # windows", "num_bufs: 8", NULL,
 	  .has = { "memory_regions.1.num_bufs", "8", "below 9", "use 9 or more" } },
+	{ "no two runs", "seq_bit_width: 13\n", "seq_bit_width: 13\n  consecutive_windows: 9\n", "num_bufs: 16",
+	  .has = { "memory_regions.1.num_bufs", "16", "consecutive_windows 9", "use at least 18" } },
 	{ "packets_per_image no power of two", "packets_per_image: 128", "packets_per_image: 100",
 	  NULL, .has = { "reorder.packets_per_image", "100", "power of two", "use 64 or 128" } },
 	{ "images_per_batch no power of two", "images_per_batch: 32", "images_per_batch: 33", NULL,

@@ -373,8 +373,13 @@ static int nic_port_set(struct gw__engine *base, uint16_t port, int what, uint64
 
 	if (!p)
 		return -EINVAL;
-	if (what == GW__PORT_PAUSE)
-		return p->nic->ops->obj_modify(p->obj, GW__NIC_PAUSE, value);
+	if (what == GW__PORT_PAUSE) {
+		int err = p->nic->ops->obj_modify(p->obj, GW__NIC_PAUSE, value);
+
+		for (uint32_t i = 0; !err && i < p->n_rxq; i++)
+			ne_rxq_pause(p->rxq[i], value != 0);
+		return err;
+	}
 	if (what != GW__PORT_DROP_ALL)
 		return -ENOTSUP;
 	p->drop_all = value != 0;

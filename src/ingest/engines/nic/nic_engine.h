@@ -74,6 +74,8 @@ static inline struct mlx5_cqe *ne_cqe(uint8_t *ring, uint32_t i, uint32_t log_n)
 int ne_rxq_open(struct ne_port *port, const struct gw__queue_params *p, struct gw__event *event,
 		struct gw__rxq *out, struct gw_diag *diag);
 void ne_rxq_close(struct ne_rxq *q);
+/* The port holds senders back, or no longer does. Any thread. */
+void ne_rxq_pause(struct ne_rxq *q, bool on);
 int ne_txq_open(struct ne_port *port, const struct gw__queue_params *p, struct gw__event *event, bool set_src_mac,
 		struct gw__txq *out, struct gw_diag *diag);
 void ne_txq_close(struct ne_txq *q);
