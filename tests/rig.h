@@ -33,6 +33,7 @@ struct rig {
 	const char *out_type;               /* NULL = plain copy; else int8 -> out_type */
 	const char *fill;                   /* zero, keep, poison */
 	const char *missing;                /* passthrough, drop */
+	uint32_t run;                       /* consecutive_windows; 0 = not given */
 };
 
 static inline void rig_defaults(struct rig *r)
@@ -97,6 +98,8 @@ static inline void rig_plan(const struct rig *r, struct rig_text *t)
 		rig_put(t, "        fill: %s\n", r->fill);
 	if (r->missing)
 		rig_put(t, "        missing_action: %s\n", r->missing);
+	if (r->run)
+		rig_put(t, "        consecutive_windows: %u\n", r->run);
 	rig_put(t, "        method:\n          seq_packets_per_batch:\n"
 		   "            sequence_number: {bit_offset: %u, bit_width: %u}\n"
 		   "            packets_per_batch: %u\n", RIG_SEQ_AT * 8, r->seq_bits, r->ppb);

@@ -15,6 +15,7 @@
 #define GW_CFG_MAX_REORDER 16u
 #define GW_CFG_MAX_FLEX 16u
 #define GW_CFG_NAME 64u
+#define GW__STRIDE 128u /* a region's buffers begin at multiples of it */
 
 enum gw_cfg_stream { GW_STREAM_RAW, GW_STREAM_SOCKET };
 enum gw_cfg_loopback { GW_LOOPBACK_NONE, GW_LOOPBACK_SW, GW_LOOPBACK_HW };

@@ -200,6 +200,25 @@ static void judge_slots(struct plan *p)
 			     p->slots, floor, target);
 }
 
+/* Windows that lie side by side: two runs of them, and no gap between one window and the next. */
+static void judge_run(struct plan *p, const struct gw_cfg_region *out, const struct gw__ynode *at, uint64_t need)
+{
+	uint32_t run = p->r->consecutive_windows;
+
+	if (out->num_bufs / 2 < run)
+		p->err = gw__cfg_bad(p->l, gw__y_get(at, "num_bufs"), -EINVAL,
+				     "value %" PRIu64 " is below two runs of consecutive_windows %u; use at least %u",
+				     out->num_bufs, run, 2 * run);
+	else if (need % GW__STRIDE)
+		p->err = gw__cfg_bad(p->l, gw__y_get(at, "buf_size"), -EINVAL,
+				     "value %" PRIu64 ": windows of %" PRIu64 " bytes cannot lie side by side, buffers "
+				     "begin at multiples of %u; use consecutive_windows 1", out->buf_size, need, GW__STRIDE);
+	else if (out->buf_size != need)
+		p->err = gw__cfg_bad(p->l, gw__y_get(at, "buf_size"), -EINVAL,
+				     "value %" PRIu64 " leaves a gap between consecutive windows of %" PRIu64 " bytes; "
+				     "use %" PRIu64, out->buf_size, need, need);
+}
+
 /* The tensor's region: holes in these rules lose memory, so the size is refused even without a declaration. */
 static void judge_output(struct plan *p)
 {
@@ -217,12 +236,8 @@ static void judge_output(struct plan *p)
 				     out->buf_size, p->r->packets_per_batch, slot, need);
 		return;
 	}
-	if (p->r->consecutive_windows > 1 && out->num_bufs / 2 < p->r->consecutive_windows) {
-		p->err = gw__cfg_bad(p->l, gw__y_get(at, "num_bufs"), -EINVAL,
-				     "value %" PRIu64 " is below two runs of consecutive_windows %u; use at least %u",
-				     out->num_bufs, p->r->consecutive_windows, 2 * p->r->consecutive_windows);
-		return;
-	}
+	if (p->r->consecutive_windows > 1)
+		judge_run(p, out, at, need);
 	if (p->r->tensor_declared && out->num_bufs < MIN_TENSORS)
 		misfit(p, gw__y_get(at, "num_bufs"),
 		       "value %" PRIu64 " is below %u (7 queued, 1 running, 1 held); use %u or "

@@ -32,7 +32,7 @@ static void count_users(struct gw *gw)
 
 static uint64_t stride_of(const struct gw_cfg_region *c)
 {
-	return (c->buf_size + 127) / 128 * 128;
+	return (c->buf_size + GW__STRIDE - 1) / GW__STRIDE * GW__STRIDE;
 }
 
 static const struct gw_region_mem *brought(const struct gw__open_opts *opts, const char *name)

@@ -314,6 +314,26 @@ static void many_windows(const char *engine)
 	bed_close(&b);
 }
 
+/* Three windows held at once, for one inference: one piece of memory. */
+static void side_by_side(const char *engine)
+{
+	struct bed b = { .r = { .ppb = PPB, .payload = 64, .out_bufs = 6, .run = 3 } };
+	struct gw_burst w[3];
+
+	bed_open(&b, engine);
+	for (uint32_t k = 0; k < 20; k++) {
+		for (uint32_t i = 0; i < 3; i++) {
+			T_EQ(bed_send(&b, (3 * k + i) * PPB, PPB, RIG_PORT), PPB);
+			T_RC(bed_take(&b, 0, SOON, &w[i]), 1);
+			T_OK((const uint8_t *)w[i].seg_ptr[0][0] ==
+			     (const uint8_t *)w[0].seg_ptr[0][0] + (size_t)i * w[0].seg_len[0][0]);
+		}
+		for (uint32_t i = 0; i < 3; i++)
+			gw_burst_release(&w[i]);
+	}
+	bed_close(&b);
+}
+
 static const struct conform_case cases[] = {
 	{ "windows in any order", shuffled },
 	{ "numbers wrap", wraps },
@@ -330,6 +350,7 @@ static const struct conform_case cases[] = {
 	{ "missing_action: drop", drop_incomplete },
 	{ "stream bound once", streams },
 	{ "many windows, pausing", many_windows },
+	{ "consecutive windows", side_by_side },
 	{ NULL, NULL },
 };
 
