@@ -53,6 +53,8 @@ struct gw_cfg_reorder {
 	uint32_t region; /* output: index into regions[] */
 	uint32_t payload_byte_offset;
 	uint32_t flow_ids[GW_MAX_QUEUES], n_flow_ids;
+	uint16_t queue[GW_MAX_QUEUES]; /* where all of them go; several = spread by hash, merged again */
+	uint32_t n_queues;
 	enum gw__elem in_type, out_type;
 	bool network_endian;
 	uint16_t seq_bit_offset, batch_bit_offset;

@@ -36,34 +36,58 @@ static const struct gw_action *last_action(const struct gw_flow_rule *f)
 	return &f->action[f->n_actions - 1];
 }
 
-const struct gw_cfg_queue *gw__cfg_reorder_queue(const struct gw_cfg_port *p,
-						 const struct gw_cfg_reorder *r)
+static const struct gw_cfg_queue *queue_of(const struct gw_cfg_port *p, uint32_t id)
 {
-	const struct gw_flow_rule *f = r->n_flow_ids ? flow_of(p, r->flow_ids[0]) : NULL;
-
-	for (uint32_t i = 0; f && i < p->n_rxq; i++)
-		if (last_action(f)->n_queues && p->rxq[i].id == last_action(f)->queue[0])
+	for (uint32_t i = 0; i < p->n_rxq; i++)
+		if (p->rxq[i].id == (int)id)
 			return &p->rxq[i];
 	return NULL;
 }
 
-/* One flow more that feeds the plan: it must exist, end in the same single queue, and feed no other plan. */
+const struct gw_cfg_queue *gw__cfg_reorder_queue(const struct gw_cfg_port *p,
+						 const struct gw_cfg_reorder *r)
+{
+	return r->n_queues ? queue_of(p, r->queue[0]) : NULL;
+}
+
+static bool same_queues(const struct gw_cfg_reorder *r, const struct gw_action *a)
+{
+	if (r->n_queues != a->n_queues)
+		return false;
+	for (uint32_t i = 0; i < a->n_queues; i++)
+		if (r->queue[i] != a->queue[i])
+			return false;
+	return true;
+}
+
+/* Where a flow ends: in the plan's queues, which its first flow decides. */
+static int take_queues(struct gw__loader *l, const struct gw__ynode *at, struct gw_cfg_reorder *r, uint32_t id,
+		       const struct gw_action *a)
+{
+	if (a->type != GW_ACTION_QUEUE || !a->n_queues)
+		return gw__cfg_bad(l, at, -EINVAL, "flow %u goes to no queue; a plan needs {type: queue, id: N}", id);
+	if (!r->n_queues) {
+		memcpy(r->queue, a->queue, a->n_queues * sizeof(a->queue[0]));
+		r->n_queues = a->n_queues;
+	}
+	if (!same_queues(r, a))
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "flow %u goes to queue %u%s, the others to %u%s; use the same queues, in the same "
+				   "order, for all flows of a plan", id, a->queue[0], a->n_queues > 1 ? " and more" : "",
+				   r->queue[0], r->n_queues > 1 ? " and more" : "");
+	return 0;
+}
+
+/* One flow more that feeds the plan: it must exist, end in the plan's queues, and feed no other plan. */
 static int add_flow(struct gw__loader *l, const struct gw__ynode *at, struct gw_cfg_port *p,
 		    struct gw_cfg_reorder *r, uint32_t id)
 {
 	const struct gw_flow_rule *f = flow_of(p, id);
-	const struct gw_cfg_queue *q;
 
 	if (!f)
 		return gw__cfg_bad(l, at, -EINVAL,
 				   "flow %u does not exist on %s; use %u, or add the flow", id,
 				   p->name, p->n_rx_flow ? p->rx_flow[0].id : 0);
-	if (last_action(f)->type != GW_ACTION_QUEUE || last_action(f)->n_queues != 1)
-		return gw__cfg_bad(l, at, -EINVAL,
-				   "flow %u does not go to one single queue; a plan needs {type: "
-				   "queue, "
-				   "id: N}",
-				   id);
 	for (const struct gw_cfg_reorder *o = p->reorder; o < r; o++)
 		for (uint32_t k = 0; k < o->n_flow_ids; k++)
 			if (o->flow_ids[k] == id)
@@ -75,17 +99,7 @@ static int add_flow(struct gw__loader *l, const struct gw__ynode *at, struct gw_
 		return gw__cfg_bad(l, at, -EINVAL, "more than %u flows; use at most %u",
 				   GW_MAX_QUEUES, GW_MAX_QUEUES);
 	r->flow_ids[r->n_flow_ids++] = id;
-	q = gw__cfg_reorder_queue(p, r);
-	if (q && q->id != last_action(f)->queue[0])
-		return gw__cfg_bad(l, at, -EINVAL,
-				   "flow %u goes to queue %u, the others to %d; a plan has one "
-				   "queue",
-				   id, last_action(f)->queue[0], q->id);
-	if (q && q->poll == GW_POLL_DIRECT)
-		return gw__cfg_bad(l, at, -EINVAL,
-				   "queue %d is polled directly; a plan needs poll_mode indirect",
-				   q->id);
-	return 0;
+	return take_queues(l, at, r, id, last_action(f));
 }
 
 static int take_flows(struct gw__loader *l, const struct gw__ynode *list, struct gw_cfg_port *p,
@@ -168,6 +182,61 @@ static uint64_t power_below(uint64_t v)
 	return p;
 }
 
+static bool feeds(const struct gw_cfg_reorder *r, uint32_t queue)
+{
+	for (uint32_t i = 0; i < r->n_queues; i++)
+		if (r->queue[i] == queue)
+			return true;
+	return false;
+}
+
+/* Several queues, merged by number: alike in their memory, no other plan's, and numbers wide enough to say of two
+ * packets that wait in different queues which came first. */
+static int check_merge(struct gw__loader *l, const struct gw__ynode *at, const struct gw_cfg_port *p,
+		       const struct gw_cfg_reorder *r, const struct gw_cfg_queue *q)
+{
+	uint64_t slots = UINT64_MAX;
+	uint32_t bits = 1;
+
+	for (uint32_t s = 0; s < q->n_regions; s++)
+		slots = l->c->cfg.region[q->region[s]].num_bufs < slots ? l->c->cfg.region[q->region[s]].num_bufs : slots;
+	while (bits < 63 && 1ull << (bits - 1) <= slots)
+		bits++;
+	for (uint32_t i = 1; i < r->n_queues; i++) {
+		const struct gw_cfg_queue *o = queue_of(p, r->queue[i]);
+
+		if (!o || o->n_regions != q->n_regions ||
+		    memcmp(o->region, q->region, q->n_regions * sizeof(q->region[0])))
+			return gw__cfg_bad(l, at, -EINVAL,
+					   "queues %d and %u feed one plan from different memory_regions; use the same "
+					   "for both", q->id, r->queue[i]);
+	}
+	if (r->seq_bit_width < bits)
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "a number of %u bits cannot order the packets of %u queues with %" PRIu64 " buffers; "
+				   "use bit_width %u, num_bufs %u or one queue", r->seq_bit_width, r->n_queues, slots,
+				   bits, (1u << (r->seq_bit_width - 1)) - 1);
+	return 0;
+}
+
+static int check_queues(struct gw__loader *l, const struct gw__ynode *at, const struct gw_cfg_port *p,
+			const struct gw_cfg_reorder *r, const struct gw_cfg_queue *q)
+{
+	for (uint32_t i = 0; i < r->n_queues; i++) {
+		const struct gw_cfg_queue *o = queue_of(p, r->queue[i]);
+
+		if (o && o->poll == GW_POLL_DIRECT)
+			return gw__cfg_bad(l, at, -EINVAL,
+					   "queue %d is polled directly; a plan needs poll_mode indirect", o->id);
+		for (const struct gw_cfg_reorder *e = p->reorder; e < r; e++)
+			if (feeds(e, r->queue[i]) && (e->n_queues > 1 || r->n_queues > 1))
+				return gw__cfg_bad(l, at, -EINVAL,
+						   "queue %u feeds plan %s too, and one of them merges several queues; "
+						   "use queues of its own for each", r->queue[i], e->name);
+	}
+	return r->n_queues > 1 ? check_merge(l, at, p, r, q) : 0;
+}
+
 /* Rules of every plan, whoever wrote it. */
 static int check_plan(struct gw__loader *l, const struct gw__ynode *at, struct gw_cfg_port *p,
 		      struct gw_cfg_reorder *r)
@@ -203,7 +272,7 @@ static int check_plan(struct gw__loader *l, const struct gw__ynode *at, struct g
 				   "write; "
 				   "use device or host_pinned",
 				   out->name, gw_mem_kind_name(out->kind));
-	return 0;
+	return check_queues(l, at, p, r, q);
 }
 
 static int fill_plan(struct gw__loader *l, const struct gw__ynode *n, struct gw_cfg_port *p,

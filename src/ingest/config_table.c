@@ -265,7 +265,8 @@ const struct gw__key gw__keys[] = {
 	{ RC_ "payload_byte_offset", INT(0, U32_MAX_), HEAD, REQ, UNIT("bytes"),
 	  IS("where the payload starts in the frame") },
 	{ RC_ "flow_ids", .type = GW__KEY_INTS, .lo = 0, .hi = 65535, HEAD, REQ,
-	  IS("the flows that feed it; all to one queue") },
+	  IS("the flows that feed it; all to one queue, or all to the same several, whose packets "
+	     "are merged by number and come out of the first") },
 	{ RC_ "data_types", MAP, HEAD, IS("conversion; left out = plain copy") },
 	{ RC_ "data_types.input_type", ENUM("int4|int8|int16|int32"), HEAD, IS("on the wire") },
 	{ RC_ "data_types.input", ENUM("int4|int8|int16|int32"), HEAD,

@@ -86,6 +86,7 @@ struct gw__stage {
 
 struct gw__rx_queue {
 	struct gw__rxq eng; /* the fast ops, by value */
+	struct gw__merge *merge; /* several of the engine's queues behind eng; NULL = one */
 	struct gw *gw;
 	const struct gw_cfg_queue *cfg;
 	uint16_t port, id;
@@ -226,7 +227,33 @@ uint32_t gw__bursts_take_back(struct gw__rx_queue *q);          /* what the cons
 
 /* plan.c */
 int gw__plans_open(struct gw *gw, struct gw__rx_queue *q, struct gw_diag *diag);
+/* The plan that merges this queue with others; NULL = none does. */
+const struct gw_cfg_reorder *gw__plan_merging(const struct gw_cfg_port *port, int queue);
 void gw__plans_close(struct gw__rx_queue *q);
+
+/* The number that a packet of len bytes in this slot bears; *batch, where the plan has one, may be NULL. false: the
+ * packet is too short to hold it. */
+static inline bool gw__plan_number(const struct gw__rx_plan *p, uint32_t slot, uint32_t len, uint32_t *seq,
+				   uint32_t *batch)
+{
+	const struct gw__slots *slots = &p->q->slots;
+
+	if (len < p->seq.end || len < p->batch.end)
+		return false;
+	*seq = gw__field_read(&p->seq, slots->seg[p->seq.seg].host + (size_t)slot * slots->seg[p->seq.seg].stride);
+	if (batch && p->batch.n_bits)
+		*batch = gw__field_read(&p->batch, slots->seg[p->batch.seg].host +
+					(size_t)slot * slots->seg[p->batch.seg].stride);
+	return true;
+}
+
+/* merge.c */
+struct gw__merge;
+/* n queues of the engine, by id, each with params' slots, one behind the other. *out for their common owner q, whose
+ * first plan says where the number lies. What was opened is closed with the engine; then gw__merge_close(). */
+int gw__merge_open(struct gw__rx_queue *q, const uint16_t *ids, uint32_t n, const struct gw__queue_params *params,
+		   struct gw__rxq *out, struct gw_diag *diag);
+void gw__merge_close(struct gw__rx_queue *q);
 
 /* rxq.c */
 int gw__rxq_open(struct gw *gw, uint16_t port, uint16_t idx, struct gw_diag *diag);
@@ -249,6 +276,8 @@ int gw__txq_progress(struct gw__tx_queue *q);
 /* How long nobody need look at the queue, by the engine; and that of an engine that only signals. */
 uint64_t gw__txq_due_ns(struct gw__tx_queue *q);
 uint64_t gw__never_due(void *q);
+/* Which of the queue's plans a flow feeds; n_plans: none. */
+uint32_t gw__rxq_route(const struct gw__rx_queue *q, uint32_t flow);
 
 /* poller.c */
 /* Which event wakes this queue's owner: queues on one core share a poller. */

@@ -131,28 +131,19 @@ static int plan_open(struct gw__rx_plan *p, struct gw_diag *diag)
 	return gw__reorder_create(&rc, &p->r, diag);
 }
 
-/* The one queue to which all flows of a plan steer. */
-static int plan_queue(const struct gw_cfg_port *port, const struct gw_cfg_reorder *c, struct gw_diag *diag)
+/* The queue that a plan's packets come out of. */
+static int plan_queue(const struct gw_cfg_port *port, const struct gw_cfg_reorder *c)
 {
-	int q = -1;
+	return c->n_queues ? c->queue[0] : port->rxq[0].id;
+}
 
-	for (uint32_t i = 0; i < port->n_rx_flow; i++) {
-		const struct gw_flow_rule *f = &port->rx_flow[i];
-		bool ours = !c->n_flow_ids;
-
-		for (uint32_t k = 0; k < c->n_flow_ids; k++)
-			ours |= c->flow_ids[k] == f->id;
-		for (uint32_t a = 0; ours && a < f->n_actions; a++) {
-			if (f->action[a].type != GW_ACTION_QUEUE)
-				continue;
-			if (f->action[a].n_queues != 1 || (q >= 0 && q != f->action[a].queue[0]))
-				return gw__fail(diag, -EINVAL,
-						"reorder '%s': its flows must all steer to the same single queue",
-						c->name);
-			q = f->action[a].queue[0];
-		}
-	}
-	return q < 0 ? port->rxq[0].id : q;
+const struct gw_cfg_reorder *gw__plan_merging(const struct gw_cfg_port *port, int queue)
+{
+	for (uint32_t i = 0; i < port->n_reorder; i++)
+		for (uint32_t k = 0; port->reorder[i].n_queues > 1 && k < port->reorder[i].n_queues; k++)
+			if (port->reorder[i].queue[k] == queue)
+				return &port->reorder[i];
+	return NULL;
 }
 
 int gw__plans_open(struct gw *gw, struct gw__rx_queue *q, struct gw_diag *diag)
@@ -164,11 +155,7 @@ int gw__plans_open(struct gw *gw, struct gw__rx_queue *q, struct gw_diag *diag)
 	if (!q->plan)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < port->n_reorder && !err; i++) {
-		int to = plan_queue(port, &port->reorder[i], diag);
-
-		if (to < 0)
-			return to;
-		if (to != q->cfg->id)
+		if (plan_queue(port, &port->reorder[i]) != q->cfg->id)
 			continue;
 		q->plan[q->n_plans].cfg = &port->reorder[i];
 		q->plan[q->n_plans].q = q;

@@ -166,7 +166,7 @@ static int fill_burst(struct gw__rx_queue *q, uint64_t now, uint32_t budget)
 	return r;
 }
 
-static uint32_t route(const struct gw__rx_queue *q, uint32_t flow)
+uint32_t gw__rxq_route(const struct gw__rx_queue *q, uint32_t flow)
 {
 	for (uint32_t p = 0; p < q->n_plans; p++) {
 		const struct gw_cfg_reorder *c = q->plan[p].cfg;
@@ -184,21 +184,11 @@ static uint32_t route(const struct gw__rx_queue *q, uint32_t flow)
 static void read_seq(const struct gw__rx_queue *q, struct gw__stage *s, uint32_t i)
 {
 	const struct gw__rx_plan *p = &q->plan[s->plan[i]];
-	uint32_t need = p->seq.end > p->batch.end ? p->seq.end : p->batch.end;
 	uint32_t left = s->len[i] > p->payload_start ? s->len[i] - p->payload_start : 0;
-	const uint8_t *seg;
 
-	if (s->len[i] < need) {
+	if (!gw__plan_number(p, s->slot[i], s->len[i], &s->seq[i], &s->batch[i])) {
 		s->seq[i] = 0;
-		s->payload_len[i] = 0;
-		return;
-	}
-	seg = q->slots.seg[p->seq.seg].host + (size_t)s->slot[i] * q->slots.seg[p->seq.seg].stride;
-	s->seq[i] = gw__field_read(&p->seq, seg);
-	if (p->batch.n_bits) {
-		seg = q->slots.seg[p->batch.seg].host +
-		      (size_t)s->slot[i] * q->slots.seg[p->batch.seg].stride;
-		s->batch[i] = gw__field_read(&p->batch, seg);
+		left = 0;
 	}
 	s->payload_len[i] = left < p->payload_len ? left : p->payload_len;
 }
@@ -219,7 +209,7 @@ static int fill_stage(struct gw__rx_queue *q, uint64_t now)
 	s->n = (uint32_t)r;
 	s->now_ns = now;
 	for (uint32_t i = 0; i < s->n; i++) {
-		s->plan[i] = (uint8_t)route(q, s->flow[i]);
+		s->plan[i] = (uint8_t)gw__rxq_route(q, s->flow[i]);
 		if (s->plan[i] < q->n_plans)
 			read_seq(q, s, i);
 	}
@@ -516,26 +506,84 @@ uint64_t gw__never_due(void *q)
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
+static int idle_rx(void *q, const struct gw__rx_out *out, uint32_t n)
+{
+	return 0;
+}
+
+static void idle_release(void *q, const uint32_t *slots, uint32_t n)
+{
+}
+
+static bool idle_arm(void *q)
+{
+	return false;
+}
+
+/* A queue whose packets come out of another one (merge.c): nothing ever comes here. The one slot is in no memory;
+ * without any the queue would count as one that holds the port's sender back. */
+static int open_idle(struct gw__rx_queue *q)
+{
+	q->slots.n_slots = q->batch = q->ring_depth = q->drained_free = 1;
+	q->eng = (struct gw__rxq){ .rx = idle_rx, .release = idle_release, .arm = idle_arm, .due_ns = gw__never_due,
+				   .event = q->event };
+	q->scratch = gw__calloc(1, sizeof(*q->scratch));
+	return !q->scratch || gw__bursts_open(q) ? -ENOMEM : 0;
+}
+
+/* Slots for n queues of the same regions, numbered through. */
+static int take_slots(struct gw__rx_queue *q, uint32_t n, const char *who, struct gw_diag *diag)
+{
+	const struct gw_cfg_queue *c = q->cfg;
+	struct gw__slots next;
+	int err = gw__slots_take(q->gw, c->region, c->n_regions, &q->slots, who, diag);
+
+	for (uint32_t k = 1; k < n && !err; k++) /* shares lie one behind the other */
+		err = gw__slots_take(q->gw, c->region, c->n_regions, &next, who, diag);
+	q->slots.n_slots *= n;
+	return err;
+}
+
+/* The engine's queue, or the several that a plan merges. */
+static int open_engine(struct gw__rx_queue *q, const struct gw_cfg_reorder *merged, struct gw_diag *diag)
+{
+	uint32_t n = merged ? merged->n_queues : 1;
+	struct gw__queue_params p = { .port = q->port, .id = q->id, .slots = q->slots, .ring_depth = q->ring_depth / n,
+				      .timestamps = q->timestamps };
+	int err;
+
+	p.slots.n_slots /= n;
+	if (merged)
+		return gw__merge_open(q, merged->queue, n, &p, &q->eng, diag);
+	err = q->gw->ops.rxq_open(q->gw->engine, &p, q->event, &q->eng, diag);
+	q->eng.due_ns = q->eng.due_ns ? q->eng.due_ns : gw__never_due;
+	return err;
+}
+
 int gw__rxq_open(struct gw *gw, uint16_t port, uint16_t idx, struct gw_diag *diag)
 {
 	struct gw__rx_queue *q = &gw->port[port].rxq[idx];
 	const struct gw_cfg_port *pc = gw->port[port].cfg;
 	const struct gw_cfg_queue *c = &pc->rxq[idx];
-	struct gw__queue_params p;
+	const struct gw_cfg_reorder *merged = gw__plan_merging(pc, c->id);
+	uint32_t n = merged ? merged->n_queues : 1;
 	char who[2 * GW_CFG_NAME + 32];
 	int err;
 
 	snprintf(who, sizeof(who), "interface '%s', rx queue '%s'", pc->name, c->name);
+	if (merged && merged->queue[0] != c->id)
+		return open_idle(q) ? gw__fail(diag, -ENOMEM, "%s: no memory", who) : 0;
 	q->timestamps = pc->hardware_timestamps;
 	q->timeout_ns = c->timeout_us > UINT64_MAX / 4000 ? UINT64_MAX / 4 : c->timeout_us * 1000;
-	err = gw__slots_take(gw, c->region, c->n_regions, &q->slots, who, diag);
+	err = take_slots(q, n, who, diag);
 	if (err)
 		return err;
 	q->batch = c->batch_size ? c->batch_size : GW__DIRECT_BATCH;
 	if (q->batch > q->slots.n_slots)
 		q->batch = q->slots.n_slots;
-	for (q->ring_depth = 1; q->ring_depth * 2 <= q->slots.n_slots && q->ring_depth < MAX_RING;)
+	for (q->ring_depth = 1; q->ring_depth * 2 <= q->slots.n_slots / n && q->ring_depth < MAX_RING;)
 		q->ring_depth *= 2;
+	q->ring_depth *= n;
 	q->drained_free = q->ring_depth;
 	err = gw__plans_open(gw, q, diag);
 	if (err)
@@ -545,15 +593,12 @@ int gw__rxq_open(struct gw *gw, uint16_t port, uint16_t idx, struct gw_diag *dia
 	if (!q->scratch || (q->n_plans && !q->stage) || gw__bursts_open(q))
 		return gw__fail(diag, -ENOMEM, "%s: no memory for %u bursts of %u packets", who,
 				gw->cfg->rx_meta_buffers, q->batch);
-	p = (struct gw__queue_params){ .port = port, .id = q->id, .slots = q->slots,
-				       .ring_depth = q->ring_depth, .timestamps = q->timestamps };
-	err = gw->ops.rxq_open(gw->engine, &p, q->event, &q->eng, diag);
-	q->eng.due_ns = q->eng.due_ns ? q->eng.due_ns : gw__never_due;
-	return err;
+	return open_engine(q, merged, diag);
 }
 
 void gw__rxq_close(struct gw__rx_queue *q)
 {
+	gw__merge_close(q);
 	gw__plans_close(q);
 	gw__bursts_close(q);
 	gw__free(q->scratch);

@@ -334,6 +334,71 @@ static void side_by_side(const char *engine)
 	bed_close(&b);
 }
 
+/* One number over flows that a hash spreads over three queues, most of it over one of them: whole windows in order,
+ * out of the first queue, although no queue has room for what waits at the sender. */
+static void merged(const char *engine)
+{
+	struct bed b = { .r = { .ppb = 32, .payload = 32, .n_rxq = 3, .rss = true, .rx_bufs = 3 * 70, .out_bufs = 6,
+				.tx_bufs = 2048 } };
+	struct gw_queue_stats q;
+	struct gw_reorder_stats st;
+	uint32_t sent = 0, w = 0;
+
+	bed_open(&b, engine);
+	T_RC(gw_port_set_pause(b.gw, 1, true), 0);
+	while (w < 300) {
+		while (sent < 300 * 32 &&
+		       rig_send(b.gw, &b.r, sent, (uint16_t)(RIG_PORT + (sent % 10 ? 0 : sent / 10 % 17))) == 1)
+			sent++;
+		T_NEED(window(&b).batch_id == w);
+		w++;
+	}
+	st = bed_plan(&b);
+	T_EQ(st.windows_incomplete + st.late_packets + st.stale_packets + st.duplicate_packets, 0);
+	T_EQ(bed_port(&b, 1).rx_missed, 0);
+	for (uint16_t i = 1; i < 3; i++) {
+		bed_nothing(&b, i);
+		T_RC(gw_rxq_stats(b.gw, 1, i, &q), 0);
+		T_EQ(q.rx_packets, 0);
+	}
+	T_RC(gw_rxq_stats(b.gw, 1, 0, &q), 0);
+	T_EQ(q.rx_packets, 300 * 32);
+	bed_close(&b);
+}
+
+/* What belongs to no plan comes out of the first queue too, as it is; deadline and flush see all queues. */
+static void merged_with_others(const char *engine)
+{
+	struct bed b = { .r = { .ppb = PPB, .payload = 32, .n_rxq = 2, .rss = true, .rx_bufs = 256, .timeout_us = 3000 } };
+	struct gw_reorder_info info;
+
+	bed_open(&b, engine);
+	for (uint32_t i = 0; i < PPB; i++)
+		if (i != 5)
+			T_EQ(bed_send(&b, i, 1, (uint16_t)(RIG_PORT + i)), 1);
+	info = window(&b); /* its deadline */
+	T_EQ(info.n_missing, 1);
+	T_OK(!rig_bit(info.valid, 5));
+	for (uint32_t i = PPB; i < 2 * PPB; i++)
+		T_EQ(bed_send(&b, i, 1, (uint16_t)(RIG_PORT + i)), 1);
+	T_EQ(window(&b).n_missing, 0);
+	bed_close(&b);
+}
+
+/* A hash may leave a queue with fewer slots than two windows: it could never fill one. */
+static void merged_too_small(const char *engine)
+{
+	struct rig r = { .engine = engine, .address = "cable:0", .ppb = 32, .payload = 32, .n_rxq = 4, .rss = true,
+			 .rx_bufs = 4 * 63 };
+	struct gw_config *cfg = rig_config(&r);
+	struct gw_diag d = { "" };
+	struct gw *gw = NULL;
+
+	T_RC(gw_open(cfg, &gw, &d), -EINVAL);
+	T_OK(strstr(d.text, "63 slots") && strstr(d.text, "num_bufs 256"));
+	gw_config_free(cfg);
+}
+
 static const struct conform_case cases[] = {
 	{ "windows in any order", shuffled },
 	{ "numbers wrap", wraps },
@@ -351,6 +416,9 @@ static const struct conform_case cases[] = {
 	{ "stream bound once", streams },
 	{ "many windows, pausing", many_windows },
 	{ "consecutive windows", side_by_side },
+	{ "queues merged by number", merged },
+	{ "queues merged, a hole", merged_with_others },
+	{ "queues too small to merge", merged_too_small },
 	{ NULL, NULL },
 };
 

@@ -40,7 +40,7 @@ struct sim {
 
 /* What the seeds met together: a mix that never happens proves nothing. */
 static struct {
-	uint64_t missed, late, dup, stale, incomplete, starved, paused, wide_drops, windows, packets, gaps, aliased;
+	uint64_t missed, late, dup, stale, incomplete, starved, paused, merged, wide_drops, windows, packets, gaps, aliased;
 } met;
 
 /* ---- the wire -------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static bool put(struct sim *s, uint64_t number)
 	uint32_t len = len_of(s, number);
 	uint8_t frame[RIG_HDR + 256];
 
-	rig_frame(frame, number, s->h.r.seq_bits, RIG_PORT, len);
+	rig_frame(frame, number, s->h.r.seq_bits, (uint16_t)(RIG_PORT + (s->h.r.rss ? number % 13 : 0)), len);
 	if (rig_send_raw(s->h.gw, frame, RIG_HDR + len) != 1)
 		return false;
 	s->sent_frames++;
@@ -232,6 +232,11 @@ static void draw(struct sim *s, uint64_t seed)
 	s->last_len = 1 + rng_below(&s->rng, r->payload);
 	s->highest = s->start;
 	s->next = s->start;
+	if (r->seq_bits > 4 && rng_hit(&s->rng, 3000)) { /* spread over queues by hash, merged by number */
+		r->rss = true;
+		r->n_rxq = 2 + rng_below(&s->rng, 3);
+		r->rx_bufs = r->n_rxq * (2 * r->ppb + rng_below(&s->rng, 100));
+	}
 }
 
 static void turn(struct sim *s)
@@ -313,6 +318,7 @@ static bool right(struct sim *s)
 	met.incomplete += st.windows_incomplete;
 	met.starved += st.no_free_buffers > 0;
 	met.paused += tx.tx_paused > 0;
+	met.merged += s->h.r.rss;
 	met.windows += st.windows;
 	met.packets += s->sent_frames;
 	return t__failed == bad;
@@ -435,7 +441,7 @@ int main(int argc, char **argv)
 	       met.windows, met.incomplete, met.dup, met.late, met.stale, met.missed, met.starved, met.paused,
 	       met.wide_drops, met.gaps, met.aliased);
 	if (n >= 2000)
-		T_OK(met.incomplete && met.dup && met.late && met.missed && met.starved && met.paused &&
+		T_OK(met.incomplete && met.dup && met.late && met.missed && met.starved && met.paused && met.merged &&
 		     met.wide_drops && met.gaps && met.aliased);
 	T_DONE();
 }

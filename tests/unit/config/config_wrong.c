@@ -67,6 +67,15 @@ static const char good[] = "daqiri:\n"
 			   "  seq_bit_offset: 128\n"
 			   "  seq_bit_width: 13\n";
 
+/* The good file's receive queue and flow, and the same with a second queue. */
+#define ONE_QUEUE "          memory_regions: [Data_RX]\n        flows:\n        - name: images\n          id: 201\n" \
+		  "          action: {type: queue, id: 0}\n"
+#define TWO_QUEUES(second) "          memory_regions: [Data_RX]\n        - {name: q1, id: 1, " second "}\n"
+#define FLOWS(ids) "        flows:\n        - name: images\n          id: 201\n          action: {type: queue, " ids "}\n"
+#define PLAN(name, flow) "        - {name: " name ", reorder_type: gpu, memory_region: Tensors, payload_byte_offset: 64, " \
+			 "flow_ids: [" flow "], method: {seq_packets_per_batch: {sequence_number: {bit_offset: 128, " \
+			 "bit_width: 32}, packets_per_batch: 4096}}}\n"
+
 struct wrong {
 	const char *what, *find, *replace;
 	const char
@@ -100,6 +109,27 @@ static const struct wrong cases[] = {
 	  .has = { "memory_regions.1.buf_size", "9633791", "4096 x 2352", "use 9633792" } },
 	{ "too few tensors", "num_bufs: 16      # windows", "num_bufs: 8", NULL,
 	  .has = { "memory_regions.1.num_bufs", "8", "below 9", "use 9 or more" } },
+	{ "numbers too narrow to merge", ONE_QUEUE,
+	  TWO_QUEUES("cpu_core: -1, batch_size: 8192, memory_regions: [Data_RX]") FLOWS("ids: [0, 1]"), "reorder:",
+	  .has = { "13 bits", "2 queues", "32768 buffers", "bit_width 17", "num_bufs 4095" } },
+	{ "merged from different memory", ONE_QUEUE,
+	  TWO_QUEUES("cpu_core: -1, batch_size: 4096, memory_regions: [Data_TX]") FLOWS("ids: [0, 1]"), "reorder:",
+	  .has = { "queues 0 and 1", "different memory_regions", "use the same" } },
+	{ "merged and polled directly", ONE_QUEUE, TWO_QUEUES("poll_mode: direct, memory_regions: [Data_RX]") FLOWS("ids: [0, 1]"),
+	  "reorder:", .has = { "queue 1", "polled directly", "indirect" } },
+	{ "flows of one plan to different queues", ONE_QUEUE,
+	  TWO_QUEUES("cpu_core: -1, batch_size: 8192, memory_regions: [Data_RX]")
+	  FLOWS("id: 1") "          match: {udp_dst: 9}\n        - name: more\n          id: 202\n"
+	  "          action: {type: queue, id: 0}\n", "reorder:",
+	  .has = { "flow 202", "queue 0, the others to 1", "same queues" } },
+	{ "a flow to no queue", ONE_QUEUE, "          memory_regions: [Data_RX]\n        flows:\n        - name: images\n"
+	  "          id: 201\n          action: {type: drop}\n", "reorder:", .has = { "flow 201", "no queue" } },
+	{ "a queue merged by one plan and used by another", ONE_QUEUE,
+	  TWO_QUEUES("cpu_core: -1, batch_size: 8192, memory_regions: [Data_RX]")
+	  "        reorder_configs:\n" PLAN("p", "201") PLAN("q", "202")
+	  FLOWS("ids: [0, 1]") "          match: {udp_dst: 9}\n        - name: more\n          id: 202\n"
+	  "          action: {type: queue, id: 1}\n", "name: q,",
+	  .has = { "queue 1 feeds plan p too", "queues of its own" } },
 	{ "no two runs", "seq_bit_width: 13\n", "seq_bit_width: 13\n  consecutive_windows: 9\n", "num_bufs: 16",
 	  .has = { "memory_regions.1.num_bufs", "16", "consecutive_windows 9", "use at least 18" } },
 	{ "a gap between windows", "images_per_batch: 32", "images_per_batch: 16\n  consecutive_windows: 2",

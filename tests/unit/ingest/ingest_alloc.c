@@ -99,12 +99,14 @@ int main(void)
 {
 	for (const char *const *e = hand_engines; *e; e++) {
 		struct rig plain = { .n_rxq = 3, .tx_hdr = 64, .rx_hdr = 64 };
+		struct rig merged = { .ppb = 8, .n_rxq = 2, .rss = true };
 		struct rig plan = { .ppb = 8, .out_type = "fp16", .payload = 32, .timestamps = true };
 
 		if (!hand_has(*e))
 			continue;
 		every_allocation(&plain, *e);
 		every_allocation(&plan, *e);
+		every_allocation(&merged, *e);
 		later_calls(*e);
 	}
 	T_EQ(gw__alloc_live(), 0);
