@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-int plain_runs(void); /* 0: no AVX-512 here, so no int8 peer */
+const char *plain_simd(void); /* "AVX-512", "AVX2"; NULL: neither, so no int8 peer */
 void plain_int8_to_fp16(uint8_t *out, const uint8_t *src, size_t stride, const uint32_t *slot, size_t n,
 			size_t len);
 void plain_copy(uint8_t *out, const uint8_t *src, size_t stride, const uint32_t *slot, size_t n, size_t len);
