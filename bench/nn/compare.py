@@ -55,10 +55,21 @@ for q in precisions:
     sides["chain " + q] = Side(bin_dir + "/onednn_chain", "--precision", q, "--wide", a.wide)
 if a.ort:
     sides["onnxruntime"] = Side(os.path.join(here, "../peers/onnxruntime.sh"), a.model)
+for n, s in list(sides.items()):  # warm, and all are known to be up
+    try:
+        s.round()
+        s.rates.clear()
+    except (SystemExit, BrokenPipeError):
+        q = n.split()[-1]
+        if q == precisions[0] or n == "onnxruntime":
+            raise SystemExit(f"{n} does not run here")
+        print(f"{n} does not run on this CPU: {q} is left out")
+        sides.pop(n)
+for q in precisions[:]:
+    if len({"gpuwire " + q, "chain " + q} & set(sides)) < 2:
+        precisions.remove(q)
+        sides = {k: v for k, v in sides.items() if k.split()[-1] != q}
 names = list(sides)
-for s in sides.values():
-    s.round()  # warm, and all are known to be up
-    s.rates.clear()
 for i in range(a.rounds):
     for n in names if i % 2 == 0 else reversed(names):
         sides[n].round()

@@ -3,7 +3,8 @@
  * already in the first layer's layout and type. Prints one JSON line.
  *   onednn_chain [--precision fp32|bf16|int8] [--batch 32] [--threads 2] [--rounds 5] [--seconds 2]  [--lockstep]
  *                [--wide N]
- * --wide N: with int8, the first N convolutions in bf16. --lockstep: one round for each line on stdin, one number (images/s) a line on stdout. Next: ../nn/compare.py. */
+ * --wide N: with int8, the first N convolutions in bf16, or in fp32 where the CPU has no bf16. --lockstep: one round for
+ * each line on stdin, one number (images/s) a line on stdout. Next: ../nn/compare.py. */
 #include <oneapi/dnnl/dnnl.h>
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ extern void omp_set_num_threads(int n);
 
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
-static dnnl_data_type_t act_type, act_signed_type, weight_type;
+static dnnl_data_type_t act_type, act_signed_type, weight_type, wide_type;
 static long batch = 32, n_convs, n_wide;
 
 struct tensor {
@@ -106,15 +107,15 @@ static void layer(dnnl_primitive_desc_t pd, const dnnl_exec_arg_t *args, int n)
 	CHECK(dnnl_primitive_desc_destroy(pd));
 }
 
-/* The tensor in another type, same order of elements. */
-static void convert(struct tensor *t, dnnl_data_type_t type)
+/* The tensor in whole numbers, in the order that their convolutions read: channels last. */
+static void convert(struct tensor *t)
 {
-	dnnl_memory_desc_t md = t->md;
+	dnnl_memory_desc_t md;
 	dnnl_primitive_attr_t attr;
 	dnnl_primitive_desc_t pd;
 	dnnl_memory_t to;
 
-	md.data_type = type;
+	CHECK(dnnl_memory_desc_init_by_tag(&md, 4, t->md.dims, dnnl_u8, dnnl_nhwc));
 	CHECK(dnnl_primitive_attr_create(&attr));
 	CHECK(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user));
 	CHECK(dnnl_reorder_primitive_desc_create(&pd, &t->md, engine, &md, engine, attr));
@@ -136,20 +137,20 @@ static struct tensor conv(struct tensor *in, struct tensor *sum, long out_c, lon
 	dnnl_convolution_desc_t d;
 	dnnl_primitive_desc_t pd;
 	int whole = act_type == dnnl_u8 && n_convs++ >= n_wide, wide = act_type == dnnl_u8 && !whole;
-	dnnl_data_type_t dst_type = wide ? dnnl_bf16 : relu ? act_type : act_signed_type;
+	dnnl_data_type_t dst_type = wide ? wide_type : relu ? act_type : act_signed_type;
 	dnnl_primitive_attr_t attr;
 
 	if (!in->mem && wide)
-		in->md.data_type = dnnl_bf16;
-	if (in->mem && whole && in->md.data_type == dnnl_bf16)
-		convert(in, dnnl_u8);
-	if (sum && whole && sum->md.data_type == dnnl_bf16)
-		convert(sum, dnnl_u8);
+		in->md.data_type = wide_type;
+	if (in->mem && whole && in->md.data_type == wide_type)
+		convert(in);
+	if (sum && whole && sum->md.data_type == wide_type)
+		convert(sum);
 	attr = attributes(sum, relu, out_c, whole);
 	pad_hi[0] = pad_hi[1] = (out.side - 1) * s + k - in->side - k / 2;
 	CHECK(dnnl_memory_desc_init_by_tag(&src, 4, sd, in->md.data_type, dnnl_format_tag_any));
 	CHECK(dnnl_memory_desc_init_by_tag(&dst, 4, dd, dst_type, dnnl_format_tag_any));
-	CHECK(dnnl_memory_desc_init_by_tag(&wei, 4, wd, wide ? dnnl_bf16 : weight_type, dnnl_format_tag_any));
+	CHECK(dnnl_memory_desc_init_by_tag(&wei, 4, wd, wide ? wide_type : weight_type, dnnl_format_tag_any));
 	CHECK(dnnl_memory_desc_init_by_tag(&bias, 1, bd, dnnl_f32, dnnl_a));
 	CHECK(dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &src,
 							 &wei, &bias, &dst, stride, dil, pad, pad_hi));
@@ -293,6 +294,7 @@ int main(int argc, char **argv)
 	act_type = !strcmp(precision, "bf16") ? dnnl_bf16 : !strcmp(precision, "int8") ? dnnl_u8 : dnnl_f32;
 	act_signed_type = act_type == dnnl_u8 ? dnnl_s8 : act_type;
 	weight_type = act_signed_type;
+	wide_type = dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core ? dnnl_bf16 : dnnl_f32;
 	omp_set_num_threads(threads);
 	CHECK(dnnl_engine_create(&engine, dnnl_cpu, 0));
 	CHECK(dnnl_stream_create(&stream, engine, dnnl_stream_in_order));
