@@ -100,6 +100,7 @@ static void no_two_runs(void)
 	g.c.n_out = 5;
 	g.c.run = 3;
 	T_RC(rig_create(&g), -EINVAL);
+	rig_destroy(&g);
 }
 
 /* One push of many packets, with more refused than the stage keeps a list for. */
