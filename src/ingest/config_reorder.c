@@ -211,6 +211,12 @@ static int check_merge(struct gw__loader *l, const struct gw__ynode *at, const s
 					   "queues %d and %u feed one plan from different memory_regions; use the same "
 					   "for both", q->id, r->queue[i]);
 	}
+	for (uint32_t s = 1; s < q->n_regions; s++) /* shares of one region would lie between one another */
+		for (uint32_t t = 0; t < s; t++)
+			if (q->region[s] == q->region[t])
+				return gw__cfg_bad(l, at, -EINVAL,
+						   "queue %d of several that feed one plan has region %s for two segments; use a "
+						   "region for each", q->id, l->c->cfg.region[q->region[s]].name);
 	if (r->seq_bit_width < bits)
 		return gw__cfg_bad(l, at, -EINVAL,
 				   "a number of %u bits cannot order the packets of %u queues with %" PRIu64 " buffers; "

@@ -115,6 +115,10 @@ static const struct wrong cases[] = {
 	{ "merged from different memory", ONE_QUEUE,
 	  TWO_QUEUES("cpu_core: -1, batch_size: 4096, memory_regions: [Data_TX]") FLOWS("ids: [0, 1]"), "reorder:",
 	  .has = { "queues 0 and 1", "different memory_regions", "use the same" } },
+	{ "merged, one region for two segments", ONE_QUEUE,
+	  "          memory_regions: [Data_RX, Data_RX]\n        - {name: q1, id: 1, cpu_core: -1, batch_size: 8192, "
+	  "memory_regions: [Data_RX, Data_RX]}\n" FLOWS("ids: [0, 1]"), "reorder:",
+	  .has = { "queue 0", "region Data_RX for two segments", "region for each" } },
 	{ "merged and polled directly", ONE_QUEUE, TWO_QUEUES("poll_mode: direct, memory_regions: [Data_RX]") FLOWS("ids: [0, 1]"),
 	  "reorder:", .has = { "queue 1", "polled directly", "indirect" } },
 	{ "flows of one plan to different queues", ONE_QUEUE,

@@ -290,12 +290,11 @@ static uint32_t pow2_below(uint32_t n)
 
 static uint32_t paused_depth(const struct gw__queue_params *p)
 {
-	uint32_t bytes = 1, n;
+	uint64_t bytes = 1; /* 64 bits: four segments of nearly 4 GiB are allowed */
 
 	for (uint32_t s = 0; s < p->slots.n_segs; s++)
 		bytes += p->slots.seg[s].size;
-	n = PAUSED_BYTES / bytes;
-	return n > PAUSED_ENTRIES ? n : PAUSED_ENTRIES;
+	return PAUSED_BYTES / bytes > PAUSED_ENTRIES ? (uint32_t)(PAUSED_BYTES / bytes) : PAUSED_ENTRIES;
 }
 
 static int alloc_queue(struct ne_rxq *q, const struct gw__queue_params *p)
