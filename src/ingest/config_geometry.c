@@ -205,7 +205,11 @@ static void judge_run(struct plan *p, const struct gw_cfg_region *out, const str
 {
 	uint32_t run = p->r->consecutive_windows;
 
-	if (out->num_bufs / 2 < run)
+	if (p->r->drop_missing)
+		p->err = gw__cfg_bad(p->l, key_or_map(p->at, "missing_action"), -EINVAL,
+				     "value drop leaves gaps among consecutive_windows %u; use passthrough, or "
+				     "consecutive_windows 1", run);
+	else if (out->num_bufs / 2 < run)
 		p->err = gw__cfg_bad(p->l, gw__y_get(at, "num_bufs"), -EINVAL,
 				     "value %" PRIu64 " is below two runs of consecutive_windows %u; use at least %u",
 				     out->num_bufs, run, 2 * run);
@@ -361,8 +365,9 @@ static int judge_plan(struct gw__loader *l, const struct gw_cfg_port *port,
 static bool has_plan(const struct gw_cfg_port *port, const struct gw_cfg_queue *q)
 {
 	for (uint32_t i = 0; i < port->n_reorder; i++)
-		if (gw__cfg_reorder_queue(port, &port->reorder[i]) == q)
-			return true;
+		for (uint32_t k = 0; k < port->reorder[i].n_queues; k++)
+			if (port->reorder[i].queue[k] == q->id)
+				return true;
 	return false;
 }
 

@@ -217,11 +217,16 @@ static int check_merge(struct gw__loader *l, const struct gw__ynode *at, const s
 				return gw__cfg_bad(l, at, -EINVAL,
 						   "queue %d of several that feed one plan has region %s for two segments; use a "
 						   "region for each", q->id, l->c->cfg.region[q->region[s]].name);
+	if (slots / r->n_queues / 2 < r->packets_per_batch)
+		return gw__cfg_bad(l, at, -EINVAL,
+				   "%" PRIu64 " buffers for %u queues do not hold two windows of %u packets in each; use "
+				   "num_bufs %" PRIu64, slots, r->n_queues, r->packets_per_batch,
+				   (uint64_t)2 * r->n_queues * r->packets_per_batch);
 	if (r->seq_bit_width < bits)
 		return gw__cfg_bad(l, at, -EINVAL,
 				   "a number of %u bits cannot order the packets of %u queues with %" PRIu64 " buffers; "
-				   "use bit_width %u, num_bufs %u or one queue", r->seq_bit_width, r->n_queues, slots,
-				   bits, (1u << (r->seq_bit_width - 1)) - 1);
+				   "use bit_width %u, fewer buffers, or one queue", r->seq_bit_width, r->n_queues, slots,
+				   bits);
 	return 0;
 }
 

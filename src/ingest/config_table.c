@@ -303,7 +303,8 @@ const struct gw__key gw__keys[] = {
 	{ RC_ "fill", ENUM("zero|keep|poison"), OURS, DEF("zero"),
 	  IS("what a hole in a tensor holds") },
 	{ RC_ "consecutive_windows", INT(1, 65536), OURS, DEF("1"), UNIT("windows"),
-	  IS("so many lie side by side, for one inference batch; num_bufs holds two such runs") },
+	  IS("so many lie side by side, for one inference batch; num_bufs holds two such runs, and a run is "
+	     "used again when all of it came back") },
 	{ "$bits.bit_offset", INT(0, 65535), HEAD, REQ, UNIT("bits"),
 	  IS("from the first bit of the frame") },
 	{ "$bits.bit_width", INT(1, 32), HEAD, REQ, UNIT("bits"),

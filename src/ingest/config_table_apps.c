@@ -159,7 +159,8 @@ const struct gw__key gw__app_keys[] = {
 	{ "reorder.fill", ENUM("zero|keep|poison"), OURS, DEF("zero"),
 	  IS("what a hole in a tensor holds") },
 	{ "reorder.consecutive_windows", INT(1, 65536), OURS, DEF("1"), UNIT("windows"),
-	  IS("so many lie side by side, for one inference batch; num_bufs holds two such runs") },
+	  IS("so many lie side by side, for one inference batch; num_bufs holds two such runs, and a run is "
+	     "used again when all of it came back") },
 
 	{ "inference", MAP, HEAD, IS("the network and the thread it runs on") },
 	{ "inference.onnx_path", STR, HEAD, DEF("models/resnet50_features.onnx"), IS("the model") },

@@ -254,6 +254,8 @@ struct gw__merge;
 int gw__merge_open(struct gw__rx_queue *q, const uint16_t *ids, uint32_t n, const struct gw__queue_params *params,
 		   struct gw__rxq *out, struct gw_diag *diag);
 void gw__merge_close(struct gw__rx_queue *q);
+/* Slots that the member with the fewest still has. */
+uint32_t gw__merge_free(const struct gw__merge *g);
 
 /* rxq.c */
 int gw__rxq_open(struct gw *gw, uint16_t port, uint16_t idx, struct gw_diag *diag);

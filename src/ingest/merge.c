@@ -9,10 +9,12 @@
 #include "base/alloc.h"
 #include "base/diag.h"
 #include "ingest/gw.h"
+#include "reorder/plan.h"
 
 struct member {
 	struct gw__rxq eng;
 	uint32_t first;  /* its slot 0 in the common numbering */
+	uint32_t held;   /* slots handed on and not given back */
 	uint32_t pos, n; /* taken from the engine, not yet handed on */
 	uint32_t slot[GW__STAGE], len[GW__STAGE], flow[GW__STAGE], pkt_flags[GW__STAGE], lost[GW__STAGE];
 	uint64_t ts_ns[GW__STAGE];
@@ -23,6 +25,7 @@ struct member {
 struct gw__merge {
 	struct gw__rx_queue *q;
 	uint32_t n, per; /* members; slots of each */
+	int gone;        /* the error of a member; what the others had taken is handed on before it is told */
 	uint32_t *back;  /* [per] */
 	struct member m[];
 };
@@ -31,6 +34,7 @@ struct gw__merge {
 static int fill(struct gw__merge *g, struct member *m)
 {
 	const struct gw__rx_queue *q = g->q;
+	const struct gw__rx_plan *p = &q->plan[0];
 	struct gw__rx_out out = { .slot = m->slot, .len = m->len, .flow = m->flow, .pkt_flags = m->pkt_flags,
 				  .ts_ns = q->timestamps ? m->ts_ns : NULL, .lost = m->lost };
 	int r;
@@ -40,19 +44,23 @@ static int fill(struct gw__merge *g, struct member *m)
 	m->pos = 0;
 	m->n = r > 0 ? (uint32_t)r : 0;
 	for (uint32_t i = 0; i < m->n; i++) {
+		uint32_t batch;
+
 		m->slot[i] += m->first;
 		m->numbered[i] = gw__rxq_route(q, m->flow[i]) == 0 &&
-				 gw__plan_number(&q->plan[0], m->slot[i], m->len[i], &m->seq[i], NULL);
+				 gw__plan_number(p, m->slot[i], m->len[i], &m->seq[i], &batch);
+		if (m->numbered[i] && p->batch.n_bits)
+			m->seq[i] = gw__plan_join(batch, m->seq[i], p->seq.n_bits - p->batch.n_bits);
 	}
 	return r;
 }
 
 /* Every member that has nothing is asked again after any other was filled: a queue found empty then holds no packet
- * that came before those already taken. Sets *busy where one said -EAGAIN. 0, or the error of a member that is gone. */
-static int fill_all(struct gw__merge *g, bool *busy)
+ * that came before those already taken, even while somebody else moves packets, since an engine completes a port's
+ * packets in the order of their coming. Sets *busy where one said -EAGAIN. */
+static void fill_all(struct gw__merge *g, bool *busy)
 {
 	bool any, empty;
-	int err = 0;
 
 	do {
 		any = empty = false;
@@ -66,10 +74,9 @@ static int fill_all(struct gw__merge *g, bool *busy)
 			any |= r > 0;
 			empty |= r <= 0;
 			*busy |= r == -EAGAIN;
-			err = r < 0 && r != -EAGAIN ? r : err;
+			g->gone = r < 0 && r != -EAGAIN ? r : g->gone;
 		}
-	} while (any && empty && !err);
-	return err;
+	} while (any && empty && !g->gone);
 }
 
 /* Does a's first packet go before b's? Numbers wrap; config_reorder.c sees that they are wide enough. */
@@ -99,6 +106,7 @@ static void hand_on(struct member *m, const struct gw__rx_out *out, uint32_t at)
 {
 	uint32_t i = m->pos++;
 
+	m->held++;
 	out->slot[at] = m->slot[i];
 	out->len[at] = m->len[i];
 	out->flow[at] = m->flow[i];
@@ -123,19 +131,28 @@ static int progress(struct gw__merge *g)
 	return r;
 }
 
+uint32_t gw__merge_free(const struct gw__merge *g)
+{
+	uint32_t n = UINT32_MAX;
+
+	for (uint32_t k = 0; k < g->n; k++)
+		n = g->per - g->m[k].held < n ? g->per - g->m[k].held : n;
+	return n;
+}
+
 static int merge_rx(void *qp, const struct gw__rx_out *out, uint32_t n)
 {
 	struct gw__merge *g = qp;
 	bool busy = false;
 	uint32_t got = 0;
-	int err = 0;
 
 	if (!n)
 		return progress(g);
-	while (got < n && !err) {
+	while (got < n) {
 		struct member *m;
 
-		err = fill_all(g, &busy);
+		if (!g->gone)
+			fill_all(g, &busy);
 		m = first_of(g);
 		if (!m)
 			break;
@@ -146,7 +163,10 @@ static int merge_rx(void *qp, const struct gw__rx_out *out, uint32_t n)
 			m = first_of(g);
 		} while (got < n);
 	}
-	return got ? (int)got : err ? err : busy ? -EAGAIN : 0;
+	if (got || g->gone)
+		return got ? (int)got : g->gone;
+	/* a member without slots: nothing can come to it, whatever the others do */
+	return busy && gw__merge_free(g) ? -EAGAIN : 0;
 }
 
 static void merge_release(void *qp, const uint32_t *slots, uint32_t n)
@@ -159,6 +179,7 @@ static void merge_release(void *qp, const uint32_t *slots, uint32_t n)
 		for (uint32_t i = 0; i < n; i++)
 			if (slots[i] - first < g->per)
 				g->back[c++] = slots[i] - first;
+		g->m[k].held -= c;
 		if (c)
 			g->m[k].eng.release(g->m[k].eng.q, g->back, c);
 	}
@@ -187,6 +208,16 @@ static uint64_t merge_due(void *qp)
 	return ns;
 }
 
+/* Queues that the most used of the regions is shared out to. */
+static uint32_t n_users(const struct gw__rx_queue *q)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; s < q->cfg->n_regions; s++)
+		n = q->gw->region[q->cfg->region[s]].n_users > n ? q->gw->region[q->cfg->region[s]].n_users : n;
+	return n;
+}
+
 int gw__merge_open(struct gw__rx_queue *q, const uint16_t *ids, uint32_t n, const struct gw__queue_params *params,
 		   struct gw__rxq *out, struct gw_diag *diag)
 {
@@ -203,7 +234,7 @@ int gw__merge_open(struct gw__rx_queue *q, const uint16_t *ids, uint32_t n, cons
 				"rx queue '%s': %u slots for each of %u merged queues do not hold two windows of %u packets; "
 				"use num_bufs %llu", q->cfg->name, params->slots.n_slots, n,
 				q->plan[0].cfg->packets_per_batch,
-				2ull * n * q->plan[0].cfg->packets_per_batch);
+				2ull * n_users(q) * q->plan[0].cfg->packets_per_batch);
 	g->q = q;
 	g->n = n;
 	g->per = params->slots.n_slots;
@@ -224,7 +255,7 @@ int gw__merge_open(struct gw__rx_queue *q, const uint16_t *ids, uint32_t n, cons
 		if (err)
 			return err;
 		m->eng.due_ns = m->eng.due_ns ? m->eng.due_ns : gw__never_due;
-		paused += m->eng.paused_depth;
+		paused = k && paused < m->eng.paused_depth ? paused : m->eng.paused_depth;
 	}
 	*out = (struct gw__rxq){ .q = g, .rx = merge_rx, .release = merge_release, .arm = merge_arm,
 				 .due_ns = merge_due, .event = q->event, .paused_depth = paused };

@@ -17,9 +17,15 @@
 #define STREAM_SLEEP_NS 1000000u     /* launches in flight that wake nobody */
 #define FLUSH_YIELDS 1000u
 
+/* Of merged queues the one that has the fewest decides: its packets stand before the others'. */
+static uint32_t slots_free(const struct gw__rx_queue *q)
+{
+	return q->merge ? gw__merge_free(q->merge) : q->slots.n_slots - q->n_held;
+}
+
 static uint32_t engine_free(const struct gw__rx_queue *q)
 {
-	uint32_t n = q->slots.n_slots - q->n_held, depth = q->ring_depth;
+	uint32_t n = slots_free(q), depth = q->ring_depth;
 
 	if (q->eng.paused_depth && atomic_load_explicit(&q->gw->port[q->port].pause, memory_order_relaxed))
 		depth = q->eng.paused_depth;
@@ -294,7 +300,7 @@ static bool may_judge(struct gw__rx_queue *q, uint64_t now)
 	return q->timeout_ns && since != UINT64_MAX && (!since || now >= since + q->timeout_ns);
 }
 
-/* Every slot lies in windows still open: no packet can come, so no window can fill. */
+/* Every slot taken lies in windows still open and there is none left: no packet can come, so no window can fill. */
 static bool stuck_in_windows(struct gw__rx_queue *q)
 {
 	uint64_t open = 0;
@@ -305,7 +311,7 @@ static bool stuck_in_windows(struct gw__rx_queue *q)
 		gw__reorder_stats(q->plan[i].r, &st);
 		open += st.open_packets;
 	}
-	return open == q->slots.n_slots;
+	return open == q->n_held;
 }
 
 /* A partial window must be explained: name the sender's silence. */
@@ -327,13 +333,13 @@ static void drained(struct gw__rx_queue *q, uint64_t now)
 	for (uint32_t i = 0; judge && i < q->n_plans; i++)
 		if (gw__reorder_tick(q->plan[i].r, now))
 			given_up(q, now);
-	if (q->n_held == q->slots.n_slots && stuck_in_windows(q))
+	if (!slots_free(q) && stuck_in_windows(q))
 		for (uint32_t i = 0; i < q->n_plans; i++)
 			gw__reorder_flush(q->plan[i].r);
 	if (!b || !b->n)
 		return;
 	/* the last slots are in this very burst: nothing more can come before it goes */
-	if ((judge && now >= b->first_ns + q->timeout_ns) || q->n_held == q->slots.n_slots)
+	if ((judge && now >= b->first_ns + q->timeout_ns) || !slots_free(q))
 		hand_burst(q);
 }
 

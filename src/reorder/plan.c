@@ -37,9 +37,7 @@ int gw__plan_init(struct gw__plan *p, uint32_t packets_per_batch, uint32_t seq_b
 
 static uint32_t number_of(const struct gw__plan *p, const struct gw__plan_in *in, uint32_t i)
 {
-	if (!in->batch)
-		return in->seq[i];
-	return (uint32_t)((uint64_t)in->batch[i] << p->shift) | (in->seq[i] & (p->per_batch - 1));
+	return in->batch ? gw__plan_join(in->batch[i], in->seq[i], p->shift) : in->seq[i];
 }
 
 /* Join the stream at number s, in an epoch of 2^w numbers that nobody has used. */

@@ -72,6 +72,12 @@ struct gw__plan {
 	struct gw__plan_counts counts;
 };
 
+/* The number of a packet that bears a batch number beside a running one: the batch above, `shift` bits of the other. */
+static inline uint32_t gw__plan_join(uint32_t batch, uint32_t seq, uint32_t shift)
+{
+	return (uint32_t)((uint64_t)batch << shift) | (seq & (uint32_t)(((uint64_t)1 << shift) - 1));
+}
+
 /* What gw__plan_place() takes: arrays side by side. */
 struct gw__plan_in {
 	const uint32_t *slot;

@@ -9,8 +9,7 @@
 #include "fuzz_file.h"
 
 struct seen {
-	uint64_t n_frames, n_bytes, sum;
-	uint32_t max;
+	uint64_t n_frames, n_bytes, sum, max; /* of one size: compared as bytes */
 };
 
 static struct seen read_through(struct gw__capture *c)

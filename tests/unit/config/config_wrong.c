@@ -82,7 +82,7 @@ struct wrong {
 		*at; /* the line that the error must name holds this text; NULL = the replacement */
 	const char *has[6]; /* key, value, bound, fix */
 	int err;            /* 0 = -EINVAL */
-	bool strict;
+	bool strict, two_queues;
 };
 
 static const struct wrong cases[] = {
@@ -111,7 +111,12 @@ static const struct wrong cases[] = {
 	  .has = { "memory_regions.1.num_bufs", "8", "below 9", "use 9 or more" } },
 	{ "numbers too narrow to merge", ONE_QUEUE,
 	  TWO_QUEUES("cpu_core: -1, batch_size: 8192, memory_regions: [Data_RX]") FLOWS("ids: [0, 1]"), "reorder:",
-	  .has = { "13 bits", "2 queues", "32768 buffers", "bit_width 17", "num_bufs 4095" } },
+	  .has = { "13 bits", "2 queues", "32768 buffers", "bit_width 17", "fewer buffers" } },
+	{ "queues too small to merge", "num_bufs: 32768   # slots", "num_bufs: 16000", "reorder:",
+	  .has = { "16000 buffers", "2 queues", "4096 packets", "num_bufs 16384" }, .two_queues = true },
+	{ "gaps in a run of windows", "seq_bit_width: 13\n",
+	  "seq_bit_width: 13\n  consecutive_windows: 2\n  missing_action: drop\n", "missing_action: drop",
+	  .has = { "reorder.missing_action", "drop", "consecutive_windows 2", "passthrough" } },
 	{ "merged from different memory", ONE_QUEUE,
 	  TWO_QUEUES("cpu_core: -1, batch_size: 4096, memory_regions: [Data_TX]") FLOWS("ids: [0, 1]"), "reorder:",
 	  .has = { "queues 0 and 1", "different memory_regions", "use the same" } },
@@ -360,6 +365,13 @@ static void one(const struct wrong *w)
 	snprintf(base, sizeof(base), "%s", good);
 	if (w->at && !strcmp(w->at, "num_bufs: 6000")) /* this case changes a second place */
 		replace(base, sizeof(base), good, "num_bufs: 32768   # slots", "num_bufs: 6000");
+	if (w->two_queues) {
+		char one[8192];
+
+		snprintf(one, sizeof(one), "%s", base);
+		replace(base, sizeof(base), one, ONE_QUEUE,
+			TWO_QUEUES("cpu_core: -1, batch_size: 8192, memory_regions: [Data_RX]") FLOWS("ids: [0, 1]"));
+	}
 	replace(text, sizeof(text), base, w->find, w->replace);
 	r = gw_config_load(text, &o, &c, &d);
 	if (r != want)

@@ -81,7 +81,6 @@ static void refill(struct ne_rxq *q)
 	uint32_t n = room(q);
 
 	n = q->n_spare < n ? q->n_spare : n;
-
 	while (n--)
 		post(q, q->spare[--q->n_spare]);
 	ring(q);
@@ -93,7 +92,6 @@ static void rxq_release(void *qp, const uint32_t *slots, uint32_t n)
 	uint32_t k = room(q);
 
 	k = n < k ? n : k;
-
 	for (uint32_t i = 0; i < k; i++)
 		post(q, slots[i]);
 	memcpy(q->spare + q->n_spare, slots + k, (n - k) * sizeof(*slots));
