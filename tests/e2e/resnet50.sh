@@ -129,6 +129,18 @@ lost)
 	"$diff" "$work/clean.features" "$out/b.features" 512 >"$out/diff"
 	[ "$(cat "$out/diff")" = 'missing 95' ] || fail "$(cat "$out/diff")"
 	;;
+impaired)
+	# a wire with loss, duplicates and swaps: an image has a hole and is named missing, or is the clean run's
+	run 3 a --dataset "$work/clean.pcap" --replay-once --expected-images 96 --features "$out/a.features" --engine nic \
+		--address tx_port=cable:0 --address rx_port=impair:loss=0.5%,dup=0.5%,swap=1%,seed=7:cable:0
+	"$diff" "$work/clean.features" "$out/a.features" 512 >"$out/diff"
+	holes=$(value "$out/a.err" incomplete_images)
+	pushed=$(sed -n 's/.*pushed \([0-9]*\) images.*/\1/p' "$out/a.err" | head -n 1)
+	[ "$holes" -gt 20 ] && [ "$holes" -lt 80 ] || fail "$holes incomplete images of 96"
+	[ "$(grep -c '^missing' "$out/diff")" = "$holes" ] || fail "not $holes images are named missing"
+	grep -v '^missing' "$out/diff" >&2 && fail "an image without a hole differs"
+	[ $((pushed + holes)) -eq 96 ] || fail "$pushed pushed and $holes incomplete are not 96"
+	;;
 flip)
 	run 0 a --dataset "$work/flip.pcap" --replay-once --expected-images 96 --features "$out/a.features"
 	"$diff" "$work/clean.features" "$out/a.features" 512 >"$out/diff"
