@@ -308,7 +308,7 @@ int main(int argc, char **argv)
 	}
 	runs = runs < 5 ? 5 : runs > MAX_RUNS ? MAX_RUNS : runs;
 	if (!plain_simd()) {
-		fprintf(stderr, "SKIP: the peer loop needs AVX2 and F16C, which this CPU or build lacks\n");
+		fprintf(stderr, "SKIP: the peer loop needs AVX2, which this CPU or build lacks\n");
 		return 77;
 	}
 	printf("reorder stage ÷ plain loop, %u-byte payloads in random slots of %u, bursts of %u, %s, %d runs\n",
