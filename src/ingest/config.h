@@ -69,6 +69,14 @@ struct gw_cfg_reorder {
 	int line;
 };
 
+static inline bool gw__cfg_feeds(const struct gw_cfg_reorder *r, int queue)
+{
+	for (uint32_t i = 0; i < r->n_queues; i++)
+		if (r->queue[i] == queue)
+			return true;
+	return false;
+}
+
 struct gw_cfg_port {
 	char name[GW_CFG_NAME];
 	char address[256]; /* as it goes to the engine, after overrides */

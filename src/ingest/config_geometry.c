@@ -70,7 +70,7 @@ static const struct gw__ynode *queue_node(struct gw__loader *l, const struct gw_
 	return n ? n : list;
 }
 
-static uint64_t slots_of(const struct gw_cfg *cfg, const struct gw_cfg_queue *q)
+uint64_t gw__cfg_slots(const struct gw_cfg *cfg, const struct gw_cfg_queue *q)
 {
 	uint64_t n = UINT64_MAX;
 
@@ -344,7 +344,7 @@ static int judge_plan(struct gw__loader *l, const struct gw_cfg_port *port,
 	if (!p.q || !p.q->n_regions)
 		return 0;
 	p.qnode = queue_node(l, port, p.q, "rx");
-	p.slots = slots_of(&l->c->cfg, p.q);
+	p.slots = gw__cfg_slots(&l->c->cfg, p.q);
 	p.packet = packet_of(&l->c->cfg, p.q);
 	if (r->payload_byte_offset >= p.packet)
 		return gw__cfg_bad(l, key_or_map(at, "payload_byte_offset"), -EINVAL,
@@ -365,9 +365,8 @@ static int judge_plan(struct gw__loader *l, const struct gw_cfg_port *port,
 static bool has_plan(const struct gw_cfg_port *port, const struct gw_cfg_queue *q)
 {
 	for (uint32_t i = 0; i < port->n_reorder; i++)
-		for (uint32_t k = 0; k < port->reorder[i].n_queues; k++)
-			if (port->reorder[i].queue[k] == q->id)
-				return true;
+		if (gw__cfg_feeds(&port->reorder[i], q->id))
+			return true;
 	return false;
 }
 
@@ -375,7 +374,7 @@ static void judge_queue(struct gw__loader *l, const struct gw_cfg_port *port,
 			const struct gw_cfg_queue *q, bool tx)
 {
 	const struct gw__ynode *n = queue_node(l, port, q, tx ? "tx" : "rx");
-	uint64_t slots = slots_of(&l->c->cfg, q), batch = q->batch_size;
+	uint64_t slots = gw__cfg_slots(&l->c->cfg, q), batch = q->batch_size;
 
 	if (!q->n_regions || q->poll == GW_POLL_DIRECT || l->c->cfg.stream == GW_STREAM_SOCKET)
 		return;

@@ -81,7 +81,9 @@ int gw__cfg_fill_reorder(struct gw__loader *l, const struct gw__ynode *rx,
 			 struct gw_cfg_port *port);
 int gw__cfg_declare_tensor(struct gw__loader *l);
 int gw__cfg_geometry(struct gw__loader *l);
-/* The one queue that feeds a plan. */
+/* Slots of all that share the queue's regions: the smallest num_bufs. */
+uint64_t gw__cfg_slots(const struct gw_cfg *cfg, const struct gw_cfg_queue *q);
+/* The queue that a plan's packets come out of: the first of those that feed it. */
 const struct gw_cfg_queue *gw__cfg_reorder_queue(const struct gw_cfg_port *port,
 						 const struct gw_cfg_reorder *r);
 /* Region index by name, or -1. */

@@ -182,24 +182,14 @@ static uint64_t power_below(uint64_t v)
 	return p;
 }
 
-static bool feeds(const struct gw_cfg_reorder *r, uint32_t queue)
-{
-	for (uint32_t i = 0; i < r->n_queues; i++)
-		if (r->queue[i] == queue)
-			return true;
-	return false;
-}
-
 /* Several queues, merged by number: alike in their memory, no other plan's, and numbers wide enough to say of two
  * packets that wait in different queues which came first. */
 static int check_merge(struct gw__loader *l, const struct gw__ynode *at, const struct gw_cfg_port *p,
 		       const struct gw_cfg_reorder *r, const struct gw_cfg_queue *q)
 {
-	uint64_t slots = UINT64_MAX;
+	uint64_t slots = gw__cfg_slots(&l->c->cfg, q);
 	uint32_t bits = 1;
 
-	for (uint32_t s = 0; s < q->n_regions; s++)
-		slots = l->c->cfg.region[q->region[s]].num_bufs < slots ? l->c->cfg.region[q->region[s]].num_bufs : slots;
 	while (bits < 63 && 1ull << (bits - 1) <= slots)
 		bits++;
 	for (uint32_t i = 1; i < r->n_queues; i++) {
@@ -240,7 +230,7 @@ static int check_queues(struct gw__loader *l, const struct gw__ynode *at, const 
 			return gw__cfg_bad(l, at, -EINVAL,
 					   "queue %d is polled directly; a plan needs poll_mode indirect", o->id);
 		for (const struct gw_cfg_reorder *e = p->reorder; e < r; e++)
-			if (feeds(e, r->queue[i]) && (e->n_queues > 1 || r->n_queues > 1))
+			if (gw__cfg_feeds(e, r->queue[i]) && (e->n_queues > 1 || r->n_queues > 1))
 				return gw__cfg_bad(l, at, -EINVAL,
 						   "queue %u feeds plan %s too, and one of them merges several queues; "
 						   "use queues of its own for each", r->queue[i], e->name);

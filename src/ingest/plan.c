@@ -140,9 +140,8 @@ static int plan_queue(const struct gw_cfg_port *port, const struct gw_cfg_reorde
 const struct gw_cfg_reorder *gw__plan_merging(const struct gw_cfg_port *port, int queue)
 {
 	for (uint32_t i = 0; i < port->n_reorder; i++)
-		for (uint32_t k = 0; port->reorder[i].n_queues > 1 && k < port->reorder[i].n_queues; k++)
-			if (port->reorder[i].queue[k] == queue)
-				return &port->reorder[i];
+		if (port->reorder[i].n_queues > 1 && gw__cfg_feeds(&port->reorder[i], queue))
+			return &port->reorder[i];
 	return NULL;
 }
 
